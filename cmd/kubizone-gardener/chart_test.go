@@ -27,7 +27,6 @@ var update = flag.Bool("update", false, "write testdata/rbac.golden anew")
 
 const chart = "charts/kubizone-gardener"
 
-// renderChart gives the chart's objects, as helm templates them.
 func renderChart(t *testing.T, arguments ...string) string {
 	t.Helper()
 	tool := exec.Command("hack/build-tool.sh", "helm", "--cached")
@@ -48,7 +47,7 @@ func renderChart(t *testing.T, arguments ...string) string {
 	return string(out)
 }
 
-// The tests of the controller run with the rights of the golden file, so these suffice, and a change of them is seen.
+// The controller's tests run with the rights of the golden file, so the chart's suffice.
 func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
 	got := strings.TrimPrefix(regexp.MustCompile(`(?m)^# Source: .*\n`).ReplaceAllString(renderChart(t, "-s", "templates/rbac.yaml"), ""),
 		"---\n")
@@ -66,7 +65,6 @@ func TestChart_grantsTheRightsOfTheGoldenFile(t *testing.T) {
 	}
 }
 
-// readDeployment returns the Deployment of the chart with these values.
 func readDeployment(t *testing.T, arguments ...string) *appsv1.Deployment {
 	t.Helper()
 	for _, document := range strings.Split(renderChart(t, arguments...), "\n---\n") {
@@ -103,7 +101,6 @@ func TestChart_startsTheControllerWithFlagsThatItHas(t *testing.T) {
 	}
 }
 
-// chartVersion is the appVersion of the chart, the tag of the image where values name none.
 func chartVersion(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../" + chart + "/Chart.yaml")
@@ -149,7 +146,6 @@ func TestChart_scalesTheDeployment(t *testing.T) {
 	}
 }
 
-// readAlertRules returns those of the chart's PrometheusRule.
 func readAlertRules(t *testing.T) monitoringv1.PrometheusRuleSpec {
 	t.Helper()
 	var rule monitoringv1.PrometheusRule
@@ -159,7 +155,7 @@ func readAlertRules(t *testing.T) monitoringv1.PrometheusRuleSpec {
 	return rule.Spec
 }
 
-// Gardener's Prometheus names the job by an annotation of the pods.
+// Gardener's Prometheus takes the job from an annotation of the pods.
 func TestAlerts_areOfTheJobOfThePods(t *testing.T) {
 	job := readDeployment(t).Spec.Template.Annotations["prometheus.io/name"]
 	for _, one := range readAlertRules(t).Groups[0].Rules {
@@ -169,7 +165,7 @@ func TestAlerts_areOfTheJobOfThePods(t *testing.T) {
 	}
 }
 
-// An alert is quiet in a landscape in order, and rings in one that is not.
+// Alerts are quiet in a healthy landscape, and fire in a faulty one.
 func TestAlerts_ring(t *testing.T) {
 	text, err := yaml.Marshal(readAlertRules(t))
 	if err != nil {
@@ -202,7 +198,7 @@ func TestAlerts_ring(t *testing.T) {
 	}
 }
 
-// Gardener refuses a field that it does not know, so each manifest is read strictly as its type.
+// Gardener refuses unknown fields, so each manifest is read strictly.
 func TestManifests_areThoseOfGardener(t *testing.T) {
 	kinds := map[string]any{}
 	files, err := filepath.Glob("../../artifacts/gardener/*.yaml")
@@ -250,7 +246,7 @@ func TestManifests_areThoseOfGardener(t *testing.T) {
 	}
 }
 
-// RELEASE.md has the places of a new number; these are the ones of this module.
+// This module's places of a new version in RELEASE.md.
 func TestVersion_isThatOfTheTree(t *testing.T) {
 	source, err := os.ReadFile("../../pkg/version/version.go")
 	if err != nil {

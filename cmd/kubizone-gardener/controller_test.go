@@ -38,13 +38,13 @@ import (
 )
 
 const (
-	// namespace of Kubizone is that of the landscape's Records.
+	// The namespace of the landscape's Records.
 	landscape = "gardener"
-	// pollInterval is how often gardenlet looks; its own is five seconds.
+	// Five seconds in gardenlet.
 	pollInterval = 100 * time.Millisecond
 )
 
-// shoot is what gardenlet has of a shoot's DNS: the namespace in the seed with the Secret.
+// shoot is gardenlet's view of a shoot's DNS: the namespace in the seed and the Secret.
 type shoot struct {
 	t      *testing.T
 	seed   *seed
@@ -53,7 +53,7 @@ type shoot struct {
 	secret map[string][]byte
 }
 
-// newShoot makes the namespace of a shoot, its Cluster, and a zone for its names.
+// newShoot creates a shoot's namespace and Cluster, and a zone for its names.
 func newShoot(t *testing.T, s *seed, name string) *shoot {
 	t.Helper()
 	h := &shoot{t: t, seed: s, ns: "shoot--test--" + name, domain: name + ".example"}
@@ -61,7 +61,6 @@ func newShoot(t *testing.T, s *seed, name string) *shoot {
 	return h.inSeed(s)
 }
 
-// inSeed is the same shoot in another seed.
 func (h *shoot) inSeed(s *seed) *shoot {
 	h.t.Helper()
 	other := &shoot{t: h.t, seed: s, ns: h.ns, domain: h.domain}
@@ -72,7 +71,6 @@ func (h *shoot) inSeed(s *seed) *shoot {
 	return other
 }
 
-// setCluster writes the Cluster object of the shoot, as gardenlet does.
 func (h *shoot) setCluster(change func(*gardencorev1beta1.Shoot)) {
 	h.t.Helper()
 	it := &gardencorev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-test", Name: h.ns}}
@@ -82,7 +80,6 @@ func (h *shoot) setCluster(change func(*gardencorev1beta1.Shoot)) {
 	}
 }
 
-// makeValues returns those that gardenlet has for a DNSRecord.
 func (h *shoot) makeValues(name string, of extensionsv1alpha1.DNSRecordType, values ...string) *gardenlet.Values {
 	return &gardenlet.Values{
 		Namespace: h.ns, Name: strings.NewReplacer("*", "any", ".", "-").Replace(name) + "-external", SecretName: "dnsrecord-" + name[len(name)-1:] + "-external",
@@ -90,12 +87,11 @@ func (h *shoot) makeValues(name string, of extensionsv1alpha1.DNSRecordType, val
 	}
 }
 
-// makeComponent returns gardenlet's own for a DNSRecord.
 func (h *shoot) makeComponent(values *gardenlet.Values) gardenlet.Interface {
 	return gardenlet.New(logr.Discard(), h.seed.Client, values, pollInterval, gardenlet.DefaultSevereThreshold, waitTimeout, gardenlet.DeploySecretCredentials(h.secret))
 }
 
-// deployRecord has gardenlet write the DNSRecord and be content with it.
+// deployRecord deploys and waits, as gardenlet does.
 func (h *shoot) deployRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	c := h.makeComponent(values)
@@ -108,7 +104,7 @@ func (h *shoot) deployRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRe
 	return h.getDNSRecord(values)
 }
 
-// migrateRecord has gardenlet end the work of this seed at the DNSRecord, whose Record stays, and wait for that.
+// migrateRecord migrates and waits, as gardenlet does. The Record stays.
 func (h *shoot) migrateRecord(values *gardenlet.Values) {
 	h.t.Helper()
 	c := h.makeComponent(values)
@@ -120,7 +116,6 @@ func (h *shoot) migrateRecord(values *gardenlet.Values) {
 	}
 }
 
-// destroyRecord has gardenlet delete the DNSRecord and wait until it is gone.
 func (h *shoot) destroyRecord(values *gardenlet.Values) {
 	h.t.Helper()
 	c := h.makeComponent(values)
@@ -141,7 +136,6 @@ func (h *shoot) getDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRe
 	return &dns
 }
 
-// patchDNSRecord changes a DNSRecord as a user with kubectl does.
 func (h *shoot) patchDNSRecord(values *gardenlet.Values, change func(*extensionsv1alpha1.DNSRecord)) {
 	h.t.Helper()
 	dns := h.getDNSRecord(values)
@@ -152,7 +146,6 @@ func (h *shoot) patchDNSRecord(values *gardenlet.Values, change func(*extensions
 	}
 }
 
-// requestOperation asks for an operation.
 func (h *shoot) requestOperation(values *gardenlet.Values, operation string) {
 	h.t.Helper()
 	h.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) {
@@ -160,7 +153,6 @@ func (h *shoot) requestOperation(values *gardenlet.Values, operation string) {
 	})
 }
 
-// createDNSRecord makes a DNSRecord that waits for its state, with its Secret.
 func (h *shoot) createDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	dns := &extensionsv1alpha1.DNSRecord{
@@ -176,7 +168,6 @@ func (h *shoot) createDNSRecord(values *gardenlet.Values) *extensionsv1alpha1.DN
 	return dns
 }
 
-// createWithZone makes a DNSRecord whose status has a zone before it is reconciled.
 func (h *shoot) createWithZone(values *gardenlet.Values, zone string) {
 	h.t.Helper()
 	if err := h.seed.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: values.SecretName}, Data: h.secret}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -190,7 +181,7 @@ func (h *shoot) createWithZone(values *gardenlet.Values, zone string) {
 	}
 }
 
-// findRecord returns the Record of a DNSRecord; nil: there is none.
+// findRecord returns nil if there is no Record.
 func (h *shoot) findRecord(values *gardenlet.Values) *v1alpha1.Record {
 	h.t.Helper()
 	return recordOf(h.t, h.seed, values)
@@ -208,7 +199,6 @@ func recordOf(t *testing.T, s *seed, values *gardenlet.Values) *v1alpha1.Record 
 	return record
 }
 
-// waitFor waits until the DNSRecord is as f wants it.
 func (h *shoot) waitFor(values *gardenlet.Values, f func(*extensionsv1alpha1.DNSRecord) error) *extensionsv1alpha1.DNSRecord {
 	h.t.Helper()
 	var dns extensionsv1alpha1.DNSRecord
@@ -224,7 +214,7 @@ func (h *shoot) waitFor(values *gardenlet.Values, f func(*extensionsv1alpha1.DNS
 	return &dns
 }
 
-// hasError is a condition of waitFor: an error with exactly this code.
+// hasError is a condition of waitFor.
 func hasError(code gardencorev1beta1.ErrorCode) func(*extensionsv1alpha1.DNSRecord) error {
 	return func(dns *extensionsv1alpha1.DNSRecord) error {
 		operation, lastError := dns.Status.LastOperation, dns.Status.LastError
@@ -288,10 +278,10 @@ func TestDNSRecord_isMadeChangedAndRemoved(t *testing.T) {
 	})
 
 	t.Run("a plain edit is ignored until the next operation", func(t *testing.T) {
-		// An operation may be seen twice. One that is seen after another DNSRecord is none of those before.
+		// The controller may see an operation twice, but not after another DNSRecord.
 		h.deployRecord(h.makeValues("before", "A", "192.0.2.9"))
 		h.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) { dns.Spec.Values = []string{"192.0.2.2"} })
-		// Whatever is seen after the edit is reconciled after it.
+		// This reconciliation follows the edit.
 		h.deployRecord(h.makeValues("after", "A", "192.0.2.9"))
 		if record := h.findRecord(values); !slices.Equal(record.Spec.Values, []string{"192.0.2.1"}) {
 			t.Errorf("the Record has %v", record.Spec.Values)
@@ -326,7 +316,7 @@ func TestDNSRecord_types(t *testing.T) {
 	}{
 		{"a", "A", []string{"192.0.2.1"}, "ipv4", "a.types.example. 120 A 192.0.2.1"},
 		{"aaaa", "AAAA", []string{"2001:db8::1"}, "ipv6", "aaaa.types.example. 120 AAAA 2001:db8::1"},
-		// The target has addresses of both families, so the stack changes nothing.
+		// The target has addresses of both families, so the stack does not matter.
 		{"cname", "CNAME", []string{"lb.example.com"}, "dual-stack", "cname.types.example. 120 CNAME lb.example.com."},
 		{"txt", "TXT", []string{`says "x"; y`}, "", `txt.types.example. 120 TXT "says \"x\"; y"`},
 		{"long", "TXT", []string{strings.Repeat("x", 300)}, "", `long.types.example. 120 TXT "` + strings.Repeat("x", 255) + `" "` + strings.Repeat("x", 45) + `"`},
@@ -352,8 +342,7 @@ func TestDNSRecord_types(t *testing.T) {
 	}
 }
 
-// gardenlet is not content with a DNSRecord whose timestamp is later than its last operation: something asked for a
-// reconciliation that has not happened.
+// A timestamp after the last operation makes gardenlet wait for another reconciliation.
 func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t)
@@ -368,7 +357,6 @@ func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
 		t.Error("gardenlet is content before the reconciliation")
 	}
 	waitUntil(t, func() error {
-		// Each of gardenlet's own reconciliations looks again.
 		if err := h.makeComponent(values).Deploy(t.Context()); err != nil {
 			return err
 		}
@@ -376,7 +364,7 @@ func TestTimestamp_thatIsLaterAsksForAReconciliation(t *testing.T) {
 	})
 }
 
-// A DNSRecord whose Record is gone already, with its Zone or without, is removed.
+// A DNSRecord is removed although its Record is gone, with or without the Zone.
 func TestDeletion_ofWhatIsGone(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t)
@@ -394,7 +382,7 @@ func TestDeletion_ofWhatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Records of the landscape are in it.
+	// The Zone has Records of the landscape.
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationDelete, gone.UID)
 	if _, err := zones.Patch(t.Context(), gone.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -414,7 +402,7 @@ func TestDeletion_ofWhatIsGone(t *testing.T) {
 	}
 }
 
-// A DNSRecord has one type for its life: gardenlet destroys it, waits and creates it.
+// A DNSRecord never changes its type: gardenlet destroys, waits and creates.
 func TestDNSRecord_recordTypeChanges(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t)
@@ -481,7 +469,7 @@ func TestMigration_leavesNoGap(t *testing.T) {
 		}
 		return nil
 	})
-	// After Migrate/Succeeded a reconciliation is skipped: the other seed has the name now.
+	// After Migrate/Succeeded a reconciliation is skipped: the other seed owns the name.
 	source.patchDNSRecord(values, func(dns *extensionsv1alpha1.DNSRecord) {
 		dns.Annotations[v1beta1constants.GardenerOperation] = v1beta1constants.GardenerOperationReconcile
 		dns.Spec.Values = []string{"192.0.2.66"}
@@ -507,7 +495,6 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	if after == nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
 		t.Fatalf("the Record was\n%+v\nand is\n%+v", before, after)
 	}
-	// The other seed has another load balancer.
 	values.Values = []string{"198.51.100.1"}
 	target.deployRecord(values)
 	if record := recordOf(t, from, values); record.UID != before.UID || !slices.Equal(record.Spec.Values, values.Values) {
@@ -519,7 +506,7 @@ func TestMigration_leavesNoGap(t *testing.T) {
 	}
 }
 
-// The credentials of two seeds have to name one namespace. Otherwise the name stays where it is, and answers.
+// Both seeds' credentials must name the same namespace, else the name stays and keeps answering.
 func TestMigration_toAnotherNamespaceIsRefused(t *testing.T) {
 	from, to := requireSeed(t, &first), requireSeed(t, &second)
 	from.startController(t)
@@ -562,7 +549,7 @@ func TestErrors_haveACodeEach(t *testing.T) {
 	})
 	s.makeNamespace(t, "neighbour", nil)
 	s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1")
-	// Namespaces with budgets (S9.3): one may store nothing more, the other has a minute's writes behind it.
+	// Namespaces with budgets (S9.3): storage is full, or a minute's writes are spent.
 	budgets := map[string]string{"full": "stored=1", "hasty": "written=1"}
 	kubeconfigs := map[string]string{}
 	for namespace, budget := range budgets {
@@ -623,7 +610,7 @@ func TestErrors_haveACodeEach(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := h.waitFor(values, hasError(c.code)).Status.LastError.LastUpdateTime
-			// A later attempt says the same of what was made.
+			// A later attempt reports the same about creation.
 			dns := h.waitFor(values, func(dns *extensionsv1alpha1.DNSRecord) error {
 				if err := hasError(c.code)(dns); err != nil {
 					return err
@@ -666,7 +653,7 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t)
 	h := newShoot(t, s, "zones")
-	// A child that takes names below it, and a rule with "*", which reserves nothing (S4.20), for another one.
+	// A child zone with names below, and a rule with "*", which reserves nothing (S4.20), for another.
 	const addRule = `[{"op":"add","path":"/spec/delegations/-","value":{"namespace":"platform","zones":["inner","late*"]}}]`
 	if _, err := s.kubizone.KubizoneV1alpha1().Zones("platform").Patch(t.Context(), "zones-example", "application/json-patch+json",
 		[]byte(addRule), metav1.PatchOptions{}); err != nil {
@@ -679,14 +666,14 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 
-	// spec.zone is the first choice.
+	// spec.zone has precedence.
 	chosen := h.makeValues("b.inner", "A", "192.0.2.1")
 	zone := "platform/inner-zones-example"
 	chosen.Zone = &zone
 	if dns := h.deployRecord(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.findRecord(chosen).Spec.ZoneRef == nil {
 		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.findRecord(chosen).Spec)
 	}
-	// One for which resolvers would not ask is refused.
+	// A zone that resolvers would not ask is refused.
 	shorter, tooShort := h.makeValues("d.inner", "A", "192.0.2.1"), "platform/zones-example"
 	shorter.Zone = &tooShort
 	if err := h.makeComponent(shorter).Deploy(t.Context()); err != nil {
@@ -695,13 +682,13 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 	if dns := h.waitFor(shorter, hasError(gardencorev1beta1.ErrorConfigurationProblem)); !strings.Contains(dns.Status.LastError.Description, "refer to the longer zone") {
 		t.Errorf("%s", dns.Status.LastError.Description)
 	}
-	// Without it that of the status stays chosen.
+	// Without spec.zone the status' zone stays.
 	chosen.Zone = nil
 	if dns := h.deployRecord(chosen); *dns.Status.Zone != "kubi.zone/"+zone || h.findRecord(chosen).Spec.ZoneRef == nil {
 		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.findRecord(chosen).Spec)
 	}
 
-	// The identifier of another provider's zone is replaced.
+	// Another provider's zone identifier is replaced.
 	foreign := h.makeValues("c.inner", "A", "192.0.2.1")
 	foreign.AnnotateOperation = false
 	h.createWithZone(foreign, "/hostedzone/Z2FDTNDATAQYW2")
@@ -710,7 +697,7 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
 
-	// When a zone is split the Record goes into the longer one, as S2.1 asks; the status is written once.
+	// After a split the Record moves to the longer zone (S2.1); the status is written once.
 	split := h.makeValues("x.later", "A", "192.0.2.1")
 	if dns := h.deployRecord(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" || h.findRecord(split).Spec.ZoneRef != nil {
 		t.Errorf("status.zone %s, Record %+v", *dns.Status.Zone, h.findRecord(split).Spec)
@@ -729,18 +716,18 @@ func TestZone_specThenStatusThenLongest(t *testing.T) {
 		h.findRecord(split).Generation != before.Generation {
 		t.Errorf("status.zone %s, Record %+v after %+v", *dns.Status.Zone, h.findRecord(split), before)
 	}
-	// A Record that is lost is made again there, too: bound to the zone of the status it would be refused.
+	// A lost Record is created there too: the status' zone would refuse it.
 	if err := s.kubizone.KubizoneV1alpha1().Records(landscape).Delete(t.Context(), before.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if dns := h.deployRecord(split); *dns.Status.Zone != "kubi.zone/platform/zones-example" {
 		t.Errorf("status.zone %s", *dns.Status.Zone)
 	}
-	// Times have whole seconds, so gardenlet may be content with the operation before, of the same second.
+	// Times have whole seconds, so gardenlet may accept the former operation.
 	waitUntil(t, inLater)
 }
 
-// A class that nothing delivers keeps the Record from being Ready.
+// A class without a delivery keeps the Record unready.
 func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t, "--ready-timeout=2s")
@@ -785,7 +772,6 @@ func TestReady_isWaitedForNoLongerThanItsBound(t *testing.T) {
 		t.Errorf("%s; conditions %+v", dns.Status.LastError.Description, dns.Status.Conditions)
 	}
 
-	// Its deletion removes what was made, though it never succeeded.
 	h.destroyRecord(values)
 	if record := h.findRecord(values); record != nil {
 		t.Errorf("the Record is left: %+v", record)
@@ -919,7 +905,7 @@ func TestController_thatIsRestarted(t *testing.T) {
 	}
 }
 
-// A seed's own DNSRecords and those of the garden belong to no shoot and have no Cluster.
+// DNSRecords of a seed or the garden have no Cluster.
 func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t, "--extension-classes=garden,seed,shoot", "--types=kubizone,aws-route53", "--local-namespaces="+landscape)
@@ -931,7 +917,7 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 		of    string
 	}{{"garden", recordType}, {"seed", recordType}, {"seed", "aws-route53"}, {"shoot", "aws-route53"}} {
 		t.Run(string(c.class)+" "+c.of, func(t *testing.T) {
-			// The Kubizone of this cluster, with the rights of the controller.
+			// This cluster's Kubizone, with the controller's rights.
 			h := &shoot{t: t, seed: s, ns: "garden", domain: "garden.example", secret: map[string][]byte{"namespace": []byte(landscape)}}
 			values := h.makeValues(string(c.class)+"-"+c.of, "A", "192.0.2.1")
 			values.Class, values.Type = &c.class, c.of
@@ -944,11 +930,11 @@ func TestClassesAndTypes_areThoseOfTheFlags(t *testing.T) {
 	}
 }
 
-// An alert about a metric that the controller does not have never rings. A failure is not an error to
-// controller-runtime, because the controller says itself when it tries again.
+// An alert about a missing metric never fires. controller-runtime counts no failure: the controller sets its own
+// retry.
 func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 	s := requireSeed(t, &first)
-	// Ports below 32768 are given to no other program by chance between the end of this listener and the controller's.
+	// Ports below 32768 are not ephemeral, so no other program takes the port meanwhile.
 	var address string
 	waitUntil(t, func() error {
 		address = fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12768))
@@ -990,7 +976,7 @@ func TestAlerts_areOfMetricsThatAFailureMoves(t *testing.T) {
 	})
 }
 
-// The Leases of the heartbeat and of the election are what the controller's Role names.
+// The controller's Role names the Leases of heartbeat and election.
 func TestHeartbeat_isRenewedByTheLeader(t *testing.T) {
 	s := requireSeed(t, &first)
 	s.startController(t, "--leader-election=true", "--leader-election-namespace=garden")

@@ -22,10 +22,10 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// gardenlets is how many shoots are reconciled at a time, as gardenlet's concurrentSyncs.
+// As gardenlet's concurrentSyncs.
 const gardenlets = 20
 
-// landscapeSize is how many shoots there are, and how many of them migrate: those of a landscape in the long form.
+// The long form has the numbers of a real landscape.
 func landscapeSize() (shoots, migrated int) {
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		return 1000, 200
@@ -33,7 +33,6 @@ func landscapeSize() (shoots, migrated int) {
 	return 20, 5
 }
 
-// makeShootValues returns the four DNSRecords of a shoot.
 func (h *shoot) makeShootValues(shoot int, address string) []*gardenlet.Values {
 	domain := fmt.Sprintf("s%d.landscape.example", shoot)
 	var all []*gardenlet.Values
@@ -54,7 +53,7 @@ func (h *shoot) makeShootValues(shoot int, address string) []*gardenlet.Values {
 	return all
 }
 
-// forEach does something for each of the shoots, as many at a time as a gardenlet, and gives the time that each took.
+// forEach runs f with gardenlet's concurrency, and returns the time of each.
 func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.Duration) {
 	t.Helper()
 	each = make([]time.Duration, len(shoots))
@@ -75,10 +74,9 @@ func forEach(t *testing.T, shoots []int, f func(shoot int) error) (each []time.D
 	return each
 }
 
-// askInterval is the time between two questions: the processors are for what is asked about.
+// Leaves the CPU to the servers.
 const askInterval = 2 * time.Millisecond
 
-// asker asks a name server for names, one after the other, and counts the questions that are not answered.
 type asker struct {
 	resolver *net.Resolver
 	end      context.CancelFunc
@@ -100,7 +98,6 @@ func (a *asker) resolveName(ctx context.Context, name string) error {
 	return err
 }
 
-// startAsking asks for the names in turn, until stop.
 func (a *asker) startAsking(names []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.end = cancel
@@ -128,15 +125,15 @@ func (a *asker) stop() {
 	<-a.ended
 }
 
-// TestLandscape: gardenlet is content with every DNSRecord of a landscape, a reconciliation without a change writes no
-// Record, a migration of many control planes at once changes nothing in the zone, a restart of Kubizone in the middle
-// of changes loses none, and a secondary answers for every name throughout.
+// gardenlet accepts every DNSRecord of a landscape, a reconciliation without a change writes no Record, concurrent
+// migrations change nothing in the zone, a restart of Kubizone loses no change, and a secondary always answers for
+// every name.
 func TestLandscape(t *testing.T) {
 	from, to := requireSeed(t, &first), requireSeed(t, &second)
 	from.startController(t)
 	to.startController(t)
 	from.makeZone(t, "landscape.example", landscape)
-	// The DNSRecords of all shoots are in one namespace of the seed, which saves the test 1,000 namespaces.
+	// All shoots share a namespace, which saves 1,000 namespaces.
 	source := (&shoot{t: t, seed: from, ns: "shoot--test--landscape"}).inSeed(from)
 	target := source.inSeed(to)
 	size, migrated := landscapeSize()
@@ -180,7 +177,7 @@ func TestLandscape(t *testing.T) {
 		t.Errorf("the zone has %d entries, want %d", got, want)
 	}
 
-	// The names of a shoot that have addresses: A, CNAME and wildcard.
+	// A shoot's names with addresses: A, CNAME and wildcard.
 	var names []string
 	for _, shoot := range all {
 		for _, values := range source.makeShootValues(shoot, "")[:3] {
@@ -225,7 +222,7 @@ func TestLandscape(t *testing.T) {
 		t.Errorf("the zone had serial %d and has %d: a reconciliation without a change, or a migration, wrote into it", before.Status.Serial, after.Status.Serial)
 	}
 
-	// gardenlet gives a shoot up while Kubizone is away, and comes back to it; here the wait is what comes back.
+	// gardenlet would give up while Kubizone is away, and retry later; here the wait retries.
 	left := all[migrated:]
 	var changes errgroup.Group
 	changes.Go(func() error {

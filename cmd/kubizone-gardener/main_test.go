@@ -38,13 +38,13 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// asController in the environment has this test binary be the controller.
+// asController in the environment makes this test binary the controller.
 const asController = "KUBIZONE_GARDENER_TEST_AS_CONTROLLER"
 
-// logs is before whether controller-runtime has a logger at the end: of one that has none it prints a stack trace.
+// Without a logger controller-runtime prints a stack trace.
 const logs = "controller-runtime logs:"
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// Generous, as a loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// seed is a seed cluster: a kube-apiserver with Gardener's CRDs, and Kubizone behind it.
+// seed is a kube-apiserver with Gardener's CRDs and Kubizone.
 type seed struct {
 	client.Client
 	config   *rest.Config
@@ -77,7 +77,6 @@ type seed struct {
 	home    string
 }
 
-// once is a seed that is started when the first test needs it.
 type once struct {
 	sync.Once
 	made *seed
@@ -98,7 +97,6 @@ func requireSeed(t *testing.T, o *once) *seed {
 	return o.made
 }
 
-// buffer is written by one goroutine and read by another.
 type buffer struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -116,7 +114,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// controlPlane builds test/controlplane, once. It is in the product's module, which is built from its own vendor/.
+// controlPlane builds test/controlplane, once, in the product's module with its vendor/.
 var controlPlane = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "kubizone-gardener-bin-")
 	if err != nil {
@@ -131,7 +129,7 @@ var controlPlane = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// productEnvironment is what the Makefile builds the product with.
+// productEnvironment is the Makefile's.
 func productEnvironment() []string {
 	return append(os.Environ(), "GOWORK=", "CGO_ENABLED=0", "GOGC=400", "GOFLAGS=-mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false")
 }
@@ -221,7 +219,6 @@ func (s *seed) close() {
 	}
 }
 
-// executeCommand has the control plane carry a command out, and gives the value of its answer.
 func (s *seed) executeCommand(t *testing.T, command string) (value string) {
 	t.Helper()
 	if _, err := fmt.Fprintln(s.in, command); err != nil {
@@ -233,7 +230,7 @@ func (s *seed) executeCommand(t *testing.T, command string) (value string) {
 	return strings.TrimSpace(strings.TrimPrefix(s.out.Text(), "done"))
 }
 
-// pollUntil returns when f has no error; its last error at the end of ctx.
+// pollUntil repeats f until success, or returns its last error at the end of ctx.
 func pollUntil(ctx context.Context, f func() error) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -250,7 +247,6 @@ func pollUntil(ctx context.Context, f func() error) error {
 	}
 }
 
-// waitUntil waits until f has no error.
 func waitUntil(t *testing.T, f func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -260,7 +256,6 @@ func waitUntil(t *testing.T, f func() error) {
 	}
 }
 
-// startController runs the controller with these flags until the test ends, with the rights of its ClusterRole.
 func (s *seed) startController(t *testing.T, flags ...string) *controllerProcess {
 	t.Helper()
 	p := &controllerProcess{log: &buffer{}}
@@ -310,8 +305,7 @@ func (p *controllerProcess) stop(t *testing.T) {
 	}
 }
 
-// controllerKubeconfig is the path of a kubeconfig of the controller's service account, which has the rights that the
-// chart grants and no others.
+// The service account has exactly the chart's rights.
 func (s *seed) controllerKubeconfig(t *testing.T) string {
 	t.Helper()
 	s.makeNamespace(t, "garden", nil)
@@ -351,7 +345,6 @@ func (s *seed) grantRules(t *testing.T, namespace, of, account string, rules ...
 	}
 }
 
-// makeNamespace makes a namespace of the seed, with labels.
 func (s *seed) makeNamespace(t *testing.T, name string, labels map[string]string) {
 	t.Helper()
 	_, err := s.kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
@@ -360,8 +353,6 @@ func (s *seed) makeNamespace(t *testing.T, name string, labels map[string]string
 	}
 }
 
-// makeAccount makes a service account with rules in its namespace and gives a kubeconfig with its token, as a Secret
-// has it.
 func (s *seed) makeAccount(t *testing.T, namespace, name string, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 	ctx := t.Context()
@@ -381,7 +372,6 @@ func (s *seed) makeAccount(t *testing.T, namespace, name string, rules ...rbacv1
 	return s.makeKubeconfig(t, s.config.Host, token.Status.Token)
 }
 
-// makeKubeconfig returns one with a token, for a server with the authority of this seed.
 func (s *seed) makeKubeconfig(t *testing.T, host, token string) string {
 	t.Helper()
 	ca := s.config.CAData
@@ -403,10 +393,9 @@ func (s *seed) makeKubeconfig(t *testing.T, host, token string) string {
 	return string(text)
 }
 
-// recordRules are the rights that the credentials of a DNSRecord need in their namespace.
 var recordRules = rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"records"}, Verbs: []string{"get", "create", "update", "delete"}}
 
-// makeZone makes a zone in namespace platform that lets a namespace put any name into it.
+// makeZone creates a zone in namespace platform in which another namespace may write any name.
 func (s *seed) makeZone(t *testing.T, domain, for_ string, change ...func(*v1alpha1.Zone)) *v1alpha1.Zone {
 	t.Helper()
 	s.makeNamespace(t, "platform", nil)
@@ -428,7 +417,6 @@ func (s *seed) makeZone(t *testing.T, domain, for_ string, change ...func(*v1alp
 	return made
 }
 
-// putRecord makes a Record that no DNSRecord asks for.
 func (s *seed) putRecord(t *testing.T, namespace, domain, of, value string) {
 	t.Helper()
 	record := &v1alpha1.Record{

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPage_hasFieldsOfGardener: the objects of docs/gardener.md have fields that Gardener has, and the Seed those that
-// its validation (pkg/api/core/validation/seed.go, which needs Kubernetes' API server) asks for in spec.dns.
+// The objects in docs/gardener.md have only fields of Gardener, and the Seed the spec.dns fields that Gardener's
+// validation requires (pkg/api/core/validation/seed.go, which needs Kubernetes' API server).
 func TestPage_hasFieldsOfGardener(t *testing.T) {
 	page, err := os.ReadFile("../../docs/gardener.md")
 	if err != nil {

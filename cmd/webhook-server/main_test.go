@@ -82,7 +82,7 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 	}
 }
 
-// The page shows arguments that the program takes, one list for each cloud.
+// The page's arguments are valid, in a list for each cloud.
 func TestPage_showsArgumentsOfTheProgram(t *testing.T) {
 	page := string(must.Get(os.ReadFile("../../docs/providers-external-dns.md"))(t))
 	containers := strings.Split(page, "image: webhook-server:")[1:]
@@ -93,7 +93,7 @@ func TestPage_showsArgumentsOfTheProgram(t *testing.T) {
 		_, list, _ := strings.Cut(container, "args: [")
 		list, _, _ = strings.Cut(list, "]")
 		var arguments []string
-		// A comma within quotes is one of the argument.
+		// Quoted commas belong to the argument.
 		for at, part := range strings.Split(list, `"`) {
 			if at%2 == 1 {
 				arguments = append(arguments, part)
@@ -121,7 +121,6 @@ func TestPage_showsArgumentsOfTheProgram(t *testing.T) {
 	}
 }
 
-// output is written by the command and read by the test.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -201,7 +200,7 @@ func TestRun_servesUntilItsContextEnds(t *testing.T) {
 	}
 }
 
-// A defect in a handler costs its request alone, and is in the log without more verbosity.
+// A panic in a handler costs only that request, and is logged at the default level.
 func TestRun_logsAPanic(t *testing.T) {
 	log := new(output)
 	logger := must.Get(newLogger(log, 0, "text"))(t)

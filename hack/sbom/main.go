@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// run writes the document of: NAMESPACE VERSION PROGRAM...
+// run takes the arguments NAMESPACE VERSION PROGRAM...
 func run(arguments []string, epoch string, out io.Writer) error {
 	if len(arguments) < 3 {
 		return fmt.Errorf("write sbom NAMESPACE VERSION PROGRAM..., and the time in SOURCE_DATE_EPOCH")
@@ -52,14 +52,13 @@ func run(arguments []string, epoch string, out io.Writer) error {
 	return encoder.Encode(describePrograms(arguments[0], arguments[1], time.Unix(seconds, 0).UTC(), programs))
 }
 
-// program is one file of a release.
 type program struct {
 	name   string
 	sha256 string
 	info   *debug.BuildInfo
 }
 
-// document and what follows are SPDX's own words: https://spdx.github.io/spdx-spec/v2.3/.
+// document and the types below are those of SPDX: https://spdx.github.io/spdx-spec/v2.3/.
 type document struct {
 	SPDXVersion       string         `json:"spdxVersion"`
 	DataLicense       string         `json:"dataLicense"`
@@ -105,7 +104,7 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// describePrograms lists the programs and the modules that they are made of, each module once.
+// describePrograms lists each module once.
 func describePrograms(namespace, version string, created time.Time, programs []program) document {
 	const root = "SPDXRef-DOCUMENT"
 	d := document{
@@ -138,9 +137,8 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 	return d
 }
 
-// modulesOf are what the linker put into the program beside its own module: the standard library, and the others as
-// they were built, a replaced one by what replaces it. A module of this repository, which go calls "(devel)", has the
-// version of the release: all are tagged with it. One that a directory replaces keeps its name.
+// modulesOf returns the linked modules as built, with the standard library and replacements. A module of this
+// repository, "(devel)" to go, has the release's version. A module replaced by a directory keeps its name.
 func modulesOf(info *debug.BuildInfo, version string) []debug.Module {
 	modules := []debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {

@@ -30,10 +30,8 @@ func main() {
 	}
 }
 
-// toDefinition is how a schema refers to another of the same file.
 const toDefinition = "#/definitions/"
 
-// run writes the files into the directory DIR.
 func run(arguments []string) error {
 	if len(arguments) != 1 {
 		return errors.New("write schemas DIR")
@@ -64,7 +62,6 @@ func run(arguments []string) error {
 	return nil
 }
 
-// readDefinitions returns what the server serves, by the names there, as plain JSON.
 func readDefinitions() (map[string]map[string]any, error) {
 	all := map[string]map[string]any{}
 	for name, definition := range openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
@@ -84,7 +81,7 @@ func readDefinitions() (map[string]map[string]any, error) {
 	return all, nil
 }
 
-// closeSchema refuses fields that an object with named ones does not have, and takes away what only Kubernetes reads.
+// closeSchema forbids unknown fields in objects with named fields, and removes Kubernetes' extensions.
 func closeSchema(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -106,7 +103,7 @@ func closeSchema(value any) any {
 	return value
 }
 
-// describeKind is the schema of one kind, with the definitions that it needs.
+// describeKind returns the schema of a kind, with the definitions it needs.
 func describeKind(all map[string]map[string]any, of reflect.Type, kind schema.GroupVersionKind) ([]byte, error) {
 	named, ok := reflect.Zero(of).Interface().(interface{ OpenAPIModelName() string })
 	if !ok {
@@ -140,7 +137,7 @@ func describeKind(all map[string]map[string]any, of reflect.Type, kind schema.Gr
 	return text.Bytes(), err
 }
 
-// collectNeeded adds the definitions that a schema refers to, and those that they refer to.
+// collectNeeded adds the definitions to which a schema refers, directly or indirectly.
 func collectNeeded(all map[string]map[string]any, value any, needed map[string]any) {
 	switch value := value.(type) {
 	case map[string]any:

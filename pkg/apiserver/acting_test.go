@@ -18,8 +18,8 @@ import (
 
 type asking = authorizer.AttributesRecord
 
-// S13.1: what this process does for an UpdateKey writes Records of its namespace and nothing else, whatever else the
-// user may; by the name of the user alone no request may anything (attack 98).
+// S13.1: on behalf of an UpdateKey the process writes only Records of its namespace, whatever other rights the user
+// has. The user name alone grants nothing (attack 98).
 func TestActingAuthorizer_allowsRecordsOfOneNamespace_S13_1(t *testing.T) {
 	by := updatekey.User(&v1alpha1.UpdateKey{}, "192.0.2.7")
 	acting := changeset.ActFor(t.Context(), "team")

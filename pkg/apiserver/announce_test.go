@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// S7.5: an Event has what the condition says, as much of it as an Event takes.
+// S7.5: an Event repeats the condition, up to the limit of a note.
 func TestHeld_isTold_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
@@ -39,8 +39,7 @@ func TestHeld_isTold_S7_8(t *testing.T) {
 	(&announcer{}).announceHeld(zone) // standalone: to the log
 }
 
-// S2.12: an Event says what the rules allow no more, and when that ends. A thousand of them wait for their turn, and
-// what is more is dropped: nothing waits for them.
+// S2.12: an Event names the revoked content and its end. Beyond a thousand queued Events more are dropped.
 func TestWithdrawn_isTold_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
@@ -71,8 +70,8 @@ func TestWithdrawn_isTold_S2_12(t *testing.T) {
 	(&announcer{}).announceWithdrawn(&v1alpha1.Record{}, 1, "") // standalone: nothing
 }
 
-// S13.7: an Event of an UpdateKey says why an update was refused, once in ten seconds. S13.3: another one says that the
-// name of the key is lost.
+// S13.7: an UpdateKey's Event gives the reason of a refused update, once in ten seconds. S13.3: another reports the
+// loss of the key's name.
 func TestRefused_isTold_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
@@ -95,8 +94,8 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 	})
 }
 
-// S4.25, S4.26: an Event of the Zone names what underscore rules hide, each name once in ten seconds, and which host
-// another namespace has; one of the wildcard's Record tells its namespace the first.
+// S4.25, S4.26: an Event of the Zone names hidden names, once in ten seconds each, and hosts of another namespace.
+// The wildcard's Record gets its own.
 func TestNews_areTold_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
@@ -130,9 +129,8 @@ func TestNews_areTold_S4_25(t *testing.T) {
 	})
 }
 
-// TestEventQueue_hasAShareForEachNamespace: 64 keys of each of two tenants are refused, and rules take a thousand
-// Records of a third; the Event of a neighbour is the next one but a few, and nothing that they cause is kept
-// (attack 106).
+// Thousands of refused keys of two tenants and of revoked Records of a third leave a neighbour's Event among the next
+// few (attack 106).
 func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
 	a := announcer{recorder: events.NewFakeRecorder(1), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 	refuse := func(namespace string, key int) {

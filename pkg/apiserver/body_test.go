@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S5.12: a body that asks for more work than any object needs is refused before it is decoded, by whatever write it
-// comes; what the largest object may have fits, in the longest form that JSON has for it.
+// S5.12: every kind of write refuses a body beyond the work of any object before decoding. The largest object fits in
+// its longest JSON form.
 func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 	client := startWholeServer(t)
 	send := func(verb, media, body string) error {
@@ -97,7 +97,7 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 	}
 }
 
-// S5.12: an alias in YAML stands for a text as often as it is named: no body may have one, of whatever request.
+// S5.12: YAML aliases multiply a text, so no request may have any.
 func TestBody_hasNoAliases_S5_12(t *testing.T) {
 	client := startWholeServer(t).RESTClient()
 	const inYAML, applied = runtime.ContentTypeYAML, string(types.ApplyYAMLPatchType)
@@ -139,7 +139,7 @@ func TestBody_hasNoAliases_S5_12(t *testing.T) {
 	}
 }
 
-// S5.12: what is no object of ours is bounded too: a scale, options of a deletion, a review.
+// S5.12: bodies that are no object are bounded too: a scale, delete options, a review.
 func TestBody_ofAnyRequestIsBounded_S5_12(t *testing.T) {
 	client := startWholeServer(t).RESTClient()
 	long := []byte("{}" + strings.Repeat(" ", maxBody))

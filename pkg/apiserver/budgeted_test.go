@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// startBoundedServer returns a server with budgets and a zone in which two namespaces may write.
+// Two namespaces may write in the zone.
 func startBoundedServer(t *testing.T, options budget.Limits) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	api := startWholeServer(t, func(c *Config) { c.Budgets = &options })
@@ -37,8 +37,8 @@ func makeLongRecord(name string, octets int) *v1alpha1.Record {
 	return record
 }
 
-// S9.1, S9.3: a namespace has what its budget allows, by whatever it is filled. A write that deletes, shrinks or
-// says how an object is passes, and so does one of another namespace; a dry run is judged like the write.
+// S9.1, S9.3: the budget bounds growth. A deletion, a shrink, a status write and other namespaces pass; a dry run is
+// judged like the write.
 func TestBudgets_stored_S9_1(t *testing.T) {
 	api := startBoundedServer(t, budget.Limits{Stored: budget.Stock{Octets: 512 << 10}})
 	ctx, dry := t.Context(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
@@ -54,7 +54,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	for ; err == nil && n < 100; n++ {
 		_, err = team.Create(ctx, makeLongRecord(fmt.Sprintf("r%d", n), 40<<10), metav1.CreateOptions{})
 	}
-	if full("records", err); n < 10 || n > 16 { // the watch tells what there is a moment later
+	if full("records", err); n < 10 || n > 16 { // the watch counts with a delay
 		t.Errorf("%d of 40 KiB in 512 KiB", n)
 	}
 	_, err = team.Create(ctx, makeLongRecord("dry", 40<<10), dry)
@@ -64,7 +64,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	_, err = team.Patch(ctx, "r0", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 38<<10)+`"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	full("an annotation in a dry run", err)
 	_, err = team.Patch(ctx, "r0", types.ApplyPatchType, fmt.Appendf(nil, `{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"r0","labels":{%q:"x"}},"spec":{}}`, strings.Repeat("l", 63)), metav1.PatchOptions{FieldManager: strings.Repeat("m", 120)})
-	if err != nil && !apierrors.IsForbidden(err) { // some hundred octets: whether they fit is chance
+	if err != nil && !apierrors.IsForbidden(err) { // some hundred octets may or may not fit
 		t.Errorf("another manager: %v", err)
 	}
 	if _, err := api.Records("others").Create(ctx, makeLongRecord("theirs", 40<<10), metav1.CreateOptions{}); err != nil {
@@ -91,8 +91,8 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	}
 }
 
-// S9.3: a zone that a namespace has is delivered, however full the namespace is and however fast it writes: the
-// finalizer by which it is held passes. A finalizer in a write of the Zone itself does not.
+// S9.3: a zone is delivered however full or fast its namespace: its delivery finalizer passes. A finalizer in a write
+// of the Zone itself does not.
 func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.example.", Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	for name, options := range map[string]budget.Limits{
@@ -145,8 +145,7 @@ func TestBudgets_finalizersPass_S9_3(t *testing.T) {
 	}
 }
 
-// S9.2, S9.3: a namespace that writes without end gets 429 with Retry-After for every write but deletions, those that
-// change nothing and those that shrink an object by a quarter.
+// S9.2, S9.3: endless writes get 429 with Retry-After, except deletions, no-ops and shrinks by a quarter.
 func TestBudgets_written_S9_2(t *testing.T) {
 	api := startBoundedServer(t, budget.Limits{Written: 1 << 10})
 	ctx := t.Context()

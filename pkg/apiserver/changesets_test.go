@@ -41,7 +41,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// watched is a server of which a test decides what is authorized and admitted, and sees what is audited.
+// watched has scripted authorization and admission, and records audit events.
 type watched struct {
 	api      typed.KubizoneV1alpha1Interface
 	reach    *restclient.Config
@@ -49,11 +49,10 @@ type watched struct {
 	server   *Server
 
 	mu sync.Mutex
-	// denied are `VERB RESOURCE NAME` that no user may do; refused are names of Records that admission refuses.
+	// denied are `VERB RESOURCE NAME` forbidden to all; refused are Records that admission refuses.
 	denied, refused []string
-	// admit is called with each Record before it is decided whether it is refused.
-	admit func(ctx context.Context, operation admission.Operation, name string)
-	// rights, mutate and validate decide of Records where they are set.
+	admit           func(ctx context.Context, operation admission.Operation, name string)
+	// rights, mutate and validate replace the decisions about Records.
 	rights           func(authorizer.Attributes) (authorizer.Decision, string, error)
 	mutate, validate func(context.Context, admission.Attributes) error
 	// asked are all `VERB RESOURCE NAME`, admitted all `OPERATION NAME by MANAGER`.
@@ -89,7 +88,7 @@ func (w *watched) Authorize(ctx context.Context, a authorizer.Attributes) (autho
 func (w *watched) Handles(operation admission.Operation) bool { return true }
 
 func (w *watched) Admit(ctx context.Context, a admission.Attributes, of admission.ObjectInterfaces) error {
-	// A rule of a policy or a webhook for another version of the API matches by this.
+	// Policies and webhooks match other API versions by this mapper.
 	if known := of.GetEquivalentResourceMapper(); known.KindFor(a.GetResource(), a.GetSubresource()) != a.GetKind() {
 		return fmt.Errorf("%s is of no known kind", a.GetResource())
 	}
@@ -143,7 +142,7 @@ func (w *watched) Run(<-chan struct{}) error { return nil }
 func (w *watched) Shutdown()                 {}
 func (w *watched) String() string            { return "test" }
 
-// newWatched starts one with the zone example.org. of platform, in which every namespace may write.
+// newWatched has a zone example.org. of platform, in which every namespace may write.
 func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *watched {
 	t.Helper()
 	w := &watched{warnings: &heard{}}
@@ -176,8 +175,7 @@ func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *
 	return w
 }
 
-// closeAfterTest stops a server at the end of the test, and fails the test with the errors of Run and RunLedger, which
-// ended gets.
+// ended receives the errors of Run and RunLedger.
 func closeAfterTest(t testing.TB, server *Server, stop context.CancelFunc, ended <-chan error) {
 	t.Cleanup(func() {
 		stop()
@@ -190,7 +188,6 @@ func closeAfterTest(t testing.TB, server *Server, stop context.CancelFunc, ended
 	})
 }
 
-// runServer runs the server until the test ends.
 func runServer(t *testing.T, server *Server) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -203,7 +200,6 @@ func runServer(t *testing.T, server *Server) {
 	must.Succeed(t, server.WaitForAPI(waiting))
 }
 
-// applyItem returns an item that applies an A record, deleting one that deletes it.
 func applyItem(name, address string) v1alpha1.ChangeSetItem {
 	return applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":%q},"spec":{"domainName":"%s.example.org.","type":"A","rdata":%q}}`, name, name, address))
 }
@@ -228,7 +224,6 @@ func (w *watched) sendSet(t *testing.T, set *v1alpha1.ChangeSet) (*v1alpha1.Chan
 	return w.api.ChangeSets("team").Create(t.Context(), set, metav1.CreateOptions{})
 }
 
-// postSet sends a set as no client of Go does, with a query.
 func (w *watched) postSet(t *testing.T, query string, set *v1alpha1.ChangeSet) (code int, text string, err error) {
 	t.Helper()
 	client := must.Get(restclient.HTTPClientFor(w.reach))(t)
@@ -264,7 +259,6 @@ func (w *watched) listNames(t *testing.T) (names []string) {
 	return names
 }
 
-// listCauses returns `FIELD: TYPE` of an error, in order.
 func listCauses(err error) (out []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -275,7 +269,7 @@ func listCauses(err error) (out []string) {
 	return out
 }
 
-// TestChangeSets runs one server through what a change set promises; each part has names of its own.
+// Each part uses its own names on a shared server.
 func TestChangeSets(t *testing.T) {
 	w := newWatched(t, nil)
 
@@ -328,7 +322,7 @@ func TestChangeSets(t *testing.T) {
 		if after := w.listNames(t); !slices.Equal(after, names) || w.readSerial(t) != serial {
 			t.Errorf("%v became %v", names, after)
 		}
-		// Of one code, it is that.
+		// Equal codes give the set's code.
 		if _, err := w.sendSet(t, makeChangeSet(applyItem("authz", "192.0.2.1"), applyItem("policy", "192.0.2.1"))); !apierrors.IsForbidden(
 			err) || !strings.Contains(err.Error(), "the test's policy") || !strings.Contains(err.Error(), "the test says so") {
 			t.Errorf("two of 403 are %v", err)
@@ -563,7 +557,7 @@ func TestChangeSets(t *testing.T) {
 		entered, leave := make(chan struct{}, 2), make(chan struct{})
 		w.mu.Lock()
 		w.admit = func(ctx context.Context, _ admission.Operation, name string) {
-			if name == "slow" { // a webhook that does not answer
+			if name == "slow" { // a webhook without an answer
 				entered <- struct{}{}
 				select {
 				case <-ctx.Done():
@@ -582,15 +576,14 @@ func TestChangeSets(t *testing.T) {
 			ended <- err
 		}()
 		<-entered
-		// No other writer waits, for the zone or for the record.
+		// No other writer of the zone or record waits.
 		w.mustSend(t, makeChangeSet(applyItem("beside", "192.0.2.9"), applyItem("quick", "192.0.2.9")))
 		gone()
 		if err := <-ended; err == nil {
 			t.Error("a client that has gone is answered")
 		}
 		code, text, err := w.postSet(t, "timeout=1s", makeChangeSet(applyItem("slow", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
-		// Where the handler has begun its answer as the time ends, upstream's filter aborts the stream, of which the
-		// client sees an error of its own.
+		// If the time ends during the answer, upstream's filter aborts the stream.
 		if aborted := err != nil && strings.Contains(err.Error(), "INTERNAL_ERROR"); code != http.StatusGatewayTimeout && !aborted {
 			t.Errorf("a webhook that does not answer: %d %s, %v", code, text, err)
 		}
@@ -611,7 +604,7 @@ func TestChangeSets(t *testing.T) {
 			}
 		}
 		w.mu.Unlock()
-		for range 5 { // more than a namespace has slots
+		for range 5 { // beyond the slots of a namespace
 			_, err := w.sendSet(t, makeChangeSet(applyItem("panics", "192.0.2.1"), applyItem("beside", "192.0.2.1")))
 			if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "spec.items[0] (panics)") || strings.Contains(err.Error(), ".go:") || strings.Contains(err.Error(), "the test says so") {
 				t.Errorf("%v: want 500 without the panic and its stack", err)
@@ -673,7 +666,7 @@ func TestChangeSets(t *testing.T) {
 	})
 }
 
-// S9.1, S10.3: the items of a set are counted together: none of them fits into what the others fill.
+// S9.1, S10.3: the items of a set count together.
 func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
 	w := newWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 128 << 10}})
 	var set []v1alpha1.ChangeSetItem

@@ -33,14 +33,13 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// startWholeServer returns a standalone server with everything in it.
 func startWholeServer(t testing.TB, change ...func(*Config)) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	client, _ := wholeServer(t, change...)
 	return client.KubizoneV1alpha1()
 }
 
-// wholeServer is a standalone server with everything in it, by its client, and the address of its etcd.
+// wholeServer also returns the address of etcd.
 func wholeServer(t testing.TB, change ...func(*Config)) (*versioned.Clientset, string) {
 	t.Helper()
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
@@ -80,7 +79,7 @@ func webhookClass(name string, namespaces ...string) *v1alpha1.DNSClass {
 	}
 }
 
-// TestClasses runs one server through what classes and deliveries promise; its parts do not depend on each other.
+// The parts are independent on a shared server.
 func TestClasses(t *testing.T) {
 	api := startWholeServer(t)
 	for _, part := range []struct {
@@ -181,7 +180,7 @@ func testDelivery(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 			t.Errorf("%s: %v, %d", selector, err, len(list.Items))
 		}
 	}
-	// Of two workers that saw the same state one alone writes its intent.
+	// Of two workers with the same state only the first writes its intent.
 	first, second := made.DeepCopy(), made.DeepCopy()
 	first.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 7, Holder: "first", Time: metav1.NewTime(time.Unix(1e9, 0))}
 	second.Status.Intent = &v1alpha1.DeliveryIntent{Serial: 6, Holder: "second"}
@@ -233,7 +232,7 @@ func testClassColumns(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 }
 
-// columnsOf are the columns of a resource's table, the wide ones after a bar.
+// Wide columns follow a bar.
 func columnsOf(t *testing.T, client rest.Interface, resource string) string {
 	t.Helper()
 	body, err := client.Get().Resource(resource).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
@@ -262,7 +261,7 @@ func zoneOfClasses(namespace, name string, refs ...string) *v1alpha1.Zone {
 	return zone
 }
 
-// A class that is not for the namespace: 403, from the moment it is there, until the admin says otherwise.
+// A class that excludes the namespace gives 403, from its creation until the administrator changes the class.
 func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	ctx := t.Context()
 	if _, err := api.Zones("team-b").Create(ctx, zoneOfClasses("team-b", "early", "closed"), metav1.CreateOptions{}); err != nil {
@@ -289,7 +288,7 @@ func testClassNotFor(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	}
 }
 
-// S6.13: a content write says NoClass where no class is in force, Pending where a default class is.
+// S6.13: a content write sets NoClass without an active class, and Pending with a default class.
 func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	ctx := t.Context()
 	reason := func(conditions []metav1.Condition) string {
@@ -332,7 +331,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	byDefault.Spec.DefaultTTL = ptr.To[int32](77)
 	byDefault.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}
 	must.Get(api.DNSClasses().Create(ctx, byDefault, metav1.CreateOptions{}))(t)
-	// The watch of classes may lag behind the write; a further write of content then says it.
+	// The watch of classes lags behind: a later write shows Pending.
 	deadline := time.Now().Add(30 * time.Second)
 	for i := 0; ; i++ {
 		made := must.Get(api.Records("team-d").Create(ctx, record("team-d", fmt.Sprintf("r%d", i)), metav1.CreateOptions{}))(t)
@@ -352,8 +351,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 	} else if !meta.IsStatusConditionTrue(later.Status.Conditions, v1alpha1.ConditionServable) || later.Status.EntryCount != 3 {
 		t.Errorf("S6.2: the default class's name server, its address and the SOA: %+v", later.Status)
 	}
-	// S8.4: what delivers a zone has to allow Retain, whether the zone names it or not; what is not there yet is
-	// asked when it delivers.
+	// S8.4: each active class must allow Retain, named or default. A missing class is checked at delivery.
 	for name, classes := range map[string][]string{"retained-by-default": nil, "retained-by-name": {"nowhere", "by-default"}} {
 		retained := zoneOfClasses("team-d", name, classes...)
 		retained.Spec.DeletionPolicy = v1alpha1.DeletionPolicyRetain
@@ -361,7 +359,7 @@ func testNoClass(t *testing.T, api typed.KubizoneV1alpha1Interface) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// The zone's namespace counts: a tenant's record in it is delivered, a zone elsewhere is not.
+	// The zone's namespace decides: a tenant's record in the zone is delivered, another zone is not.
 	if made, err := api.Records("team-e").Create(ctx, record("team-e", "tenant"), metav1.CreateOptions{}); err != nil || reason(made.Status.Conditions) != v1alpha1.ReasonPending {
 		t.Errorf("%v, %+v", err, made)
 	}

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A user whose etcd cannot be reached is told why, and which flags to look at.
+// The error about unreachable etcd has the cause and the flags.
 func TestDial_saysWhyNot(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.EnableHTTP2 = true

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S8.1: what other namespaces have in a Zone keeps it from each way of deletion, and the command that the refusal
-// prints lets it go. A Zone that a finalizer holds is judged when it is marked, and not again.
+// S8.1: content of other namespaces protects a Zone from every kind of deletion, until the command in the refusal is
+// run. A Zone with a finalizer is judged once, when marked.
 func TestServer_deletesNothingOfOthersUnasked_S8_1(t *testing.T) {
 	ctx, api := t.Context(), startWholeServer(t)
 	zones, tenant := api.Zones("inuse"), api.Records("tenant")
@@ -73,7 +73,7 @@ func TestServer_deletesNothingOfOthersUnasked_S8_1(t *testing.T) {
 	change(`{"finalizers":["example.org/held"]}`)
 	must.Succeed(t, zones.Delete(ctx, "shared", dry))
 	must.Succeed(t, zones.Delete(ctx, "shared", metav1.DeleteOptions{}))
-	annotate("") // it is of no account any more
+	annotate("") // no longer matters
 	change(`{"finalizers":null}`)
 	if left, err := zones.Get(ctx, "shared", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the zone stands with finalizers %v: %v", left.Finalizers, err)

@@ -39,7 +39,7 @@ func fleetInstance(name, cluster string, role bind9.Role) *bind9.Bind9Instance {
 	return &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: bind9.Bind9InstanceSpec{Role: role, ClusterRef: &bind9.ClusterReference{Name: cluster}}}
 }
 
-// TestFleet runs one server through what the group bind9.kubi.zone promises; its parts do not depend on each other.
+// The parts are independent on a shared server.
 func TestFleet(t *testing.T) {
 	client, etcd := wholeServer(t, func(c *Config) {
 		c.Fleet = validation.FleetRules{Repositories: []string{"docker.io/internetsystemsconsortium/bind9"}}
@@ -55,7 +55,7 @@ func TestFleet(t *testing.T) {
 	t.Run("quantities", func(t *testing.T) { testFleetQuantities(t, client) })
 }
 
-// S11.1: the objects stand in etcd as protobuf, apart from those that a zone contains.
+// S11.1: etcd has the objects as protobuf, apart from the content of zones.
 func testFleetStored(t *testing.T, api typed.Bind9V1alpha1Interface, endpoint string) {
 	ctx := t.Context()
 	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "global-dns"}, Spec: bind9.ClusterBind9ProviderSpec{
@@ -107,8 +107,8 @@ func testFleetDiscovery(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 }
 
-// S11.30: the finalizer of delivery comes and goes by the subresource alone, which changes nothing else; those of
-// others are the object's.
+// S11.30: only the subresource adds or removes the delivery finalizer, and changes nothing else. Other finalizers
+// belong to the object.
 func testFleetFinalizers(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	ctx := t.Context()
 	clusters := api.Bind9Clusters("finalizers")
@@ -138,7 +138,7 @@ func testFleetFinalizers(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	is("released", held, err)
 }
 
-// S11.7: the scale is the number of secondaries, and its field managers are those of the field.
+// S11.7: the scale is the number of secondaries, with the field managers of that field.
 func testFleetScale(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	ctx := t.Context()
 	clusters := api.Bind9Clusters("scale")
@@ -174,7 +174,7 @@ func testFleetScale(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	if !managed("autoscaler") {
 		t.Errorf("managers %+v", after.ManagedFields)
 	}
-	// kubectl scale patches, also with a precondition that does not hold.
+	// kubectl scale sends a patch, also with a failing precondition.
 	if err := api.RESTClient().Patch(types.MergePatchType).Namespace("scale").Resource("bind9clusters").Name("edge").SubResource("scale").
 		Body([]byte(`{"spec":{"replicas":1}}`)).Do(ctx).Into(&autoscalingv1.Scale{}); err != nil {
 		t.Error(err)
@@ -250,7 +250,7 @@ func testFleetSelectors(t *testing.T, api typed.Bind9V1alpha1Interface) {
 	}
 }
 
-// S11.5; and what no schema tells is told as for the other group (S5.13).
+// S11.5; unknown fields and wrong types are refused as in the other group (S5.13).
 func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	ctx := t.Context()
 	clusters := client.Bind9V1alpha1().Bind9Clusters("refused")
@@ -288,7 +288,7 @@ func testFleetRefused(t *testing.T, client *versioned.Clientset) {
 	}
 }
 
-// S11.2, S9.1: clusters and instances count in the budget of their namespace.
+// S11.2, S9.1: clusters and instances count in their namespace's budget.
 func TestFleet_budget_S11_2(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Limits{Stored: budget.Stock{Octets: 3 << 10}}
@@ -316,8 +316,8 @@ func TestFleet_budget_S11_2(t *testing.T) {
 	}
 }
 
-// S9.1: of creations at the same time no more pass than the namespace may have, a namespace that has them all changes
-// them, and one that is deleted makes room. Another namespace has its own number. Server-side apply creates too.
+// S9.1: concurrent creations stay within a namespace's limit, changes pass there, and deletions free slots.
+// Server-side apply creates, too.
 func TestFleet_clusters_S9_1(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) {
 		c.Budgets = &budget.Limits{Clusters: 3}
@@ -350,7 +350,7 @@ func TestFleet_clusters_S9_1(t *testing.T) {
 	})
 }
 
-// testClusterBudget creates clusters in a namespace that may have three, and leaves it with three, one of them "again".
+// testClusterBudget leaves the namespace with its limit of three clusters, one of them "again".
 func testClusterBudget(t *testing.T, clusters typed.Bind9ClusterInterface, create func(name string) error) {
 	ctx := t.Context()
 	var all sync.WaitGroup

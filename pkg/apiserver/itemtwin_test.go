@@ -37,27 +37,25 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// twinWrite is a write of a Record, which a request makes and the one item of a change set.
+// twinWrite is a write of a Record.
 type twinWrite struct {
 	user, verb, name string
-	// body has UID and VERSION for those of the Record at the server that gets it.
+	// UID and VERSION in body stand for the values of the Record at the receiving server.
 	body                string
 	manager, validation string
 	force, dry          bool
 	uid, version        string // preconditions of a deletion
 }
 
-// twinServer is one of two equal servers.
 type twinServer struct {
 	*watched
 	users map[string]typed.KubizoneV1alpha1Interface
 }
 
-// theUnknown is a user whose rights the authorizer cannot tell: the answer to a request is a text then, and that to the
-// item of a set a Status, as the answer to a set is.
+// theUnknown fails authorization: the request's answer is a text, the set's a Status.
 const theUnknown = "unknown"
 
-// twinUsers have the rights that twinRights gives them.
+// Rights follow from twinRights.
 var twinUsers = []string{"owner", "owner", "owner", "owner", "owner", "reader", "patcher", "keeper", theUnknown}
 
 func twinRights(a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -71,7 +69,7 @@ func twinRights(a authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionAllow, "by a role", nil
 }
 
-// twinNames are those of Records; admission treats the later ones as they are called.
+// Admission acts on the later names by their words.
 var twinNames = []string{"a", "b", "c", "d", "mutated", "damaged", "warned", "refused", "throttled", "failing", "invalid"}
 
 func mutateTwin(ctx context.Context, a admission.Attributes) error {
@@ -106,7 +104,7 @@ func validateTwin(_ context.Context, a admission.Attributes) error {
 	return nil
 }
 
-// What a Record may have beside what it needs, each now and then.
+// Optional parts of a Record, each rarely present.
 var (
 	twinMetadata = []string{`,"namespace":"team"`, `,"uid":"UID"`, `,"uid":"another"`, `,"resourceVersion":"VERSION"`,
 		`,"resourceVersion":"1"`, `,"resourceVersion":"x"`, `,"labels":{"team":"red"}`, `,"labels":{"team":"blue"}`,
@@ -120,7 +118,6 @@ var (
 
 const twinOwner = `{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"2"}`
 
-// makeTwinWrite makes a random write.
 func makeTwinWrite(random *rand.Rand) twinWrite {
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
 	pickSeldom := func(of []string) (all string) {
@@ -156,7 +153,7 @@ func makeTwinWrite(random *rand.Rand) twinWrite {
 	return w
 }
 
-// twinAnswer is everything that is seen of a write, in the form that both ways have.
+// twinAnswer has all observable effects of a write.
 type twinAnswer struct {
 	Code     int32
 	Reason   metav1.StatusReason
@@ -174,7 +171,7 @@ var (
 	twinVersion = regexp.MustCompile(`\b\d{4,}\b`)
 )
 
-// maskOwn hides UIDs, times and versions, which each server makes for itself. A serial has ten digits.
+// maskOwn hides values that differ between servers. A serial has ten digits.
 func maskOwn(text string) string {
 	text = twinTime.ReplaceAllString(twinUID.ReplaceAllString(text, "UID"), "TIME")
 	return twinVersion.ReplaceAllStringFunc(text, func(number string) string {
@@ -185,7 +182,6 @@ func maskOwn(text string) string {
 	})
 }
 
-// startTwin starts one of the servers.
 func startTwin(t *testing.T) *twinServer {
 	s := &twinServer{newWatched(t, &budget.Limits{Stored: budget.Stock{Octets: 40 << 10}}), map[string]typed.KubizoneV1alpha1Interface{}}
 	s.rights, s.mutate, s.validate = twinRights, mutateTwin, validateTwin
@@ -198,7 +194,6 @@ func startTwin(t *testing.T) *twinServer {
 	return s
 }
 
-// carryOut sends a write and returns its answer, its event and the Record behind it.
 func (s *twinServer) carryOut(t *testing.T, w twinWrite, send func(w twinWrite) error) twinAnswer {
 	t.Helper()
 	record, err := s.api.Records("team").Get(t.Context(), w.name, metav1.GetOptions{})
@@ -234,7 +229,7 @@ func (s *twinServer) carryOut(t *testing.T, w twinWrite, send func(w twinWrite) 
 	return answer
 }
 
-// sortManagers sorts managers, whose order is that of the seconds in which they wrote.
+// sortManagers undoes the order by second.
 func sortManagers(managers []metav1.ManagedFieldsEntry) {
 	slices.SortFunc(managers, func(a, b metav1.ManagedFieldsEntry) int {
 		return cmp.Or(strings.Compare(a.Manager, b.Manager), strings.Compare(string(a.Operation), string(b.Operation)))
@@ -261,7 +256,6 @@ func takeTwinError(err error) (a twinAnswer) {
 	return a
 }
 
-// describeTwinEvent formats an audit event.
 func describeTwinEvent(t *testing.T, e *auditinternal.Event) string {
 	user := e.User
 	if e.ImpersonatedUser != nil {
@@ -276,7 +270,7 @@ func describeTwinEvent(t *testing.T, e *auditinternal.Event) string {
 	e = e.DeepCopy()
 	if status := e.ResponseStatus; user.Username == theUnknown {
 		e.ResponseStatus, e.ResponseObject = nil, nil
-	} else if status.Details != nil && len(status.Details.Causes) > 0 { // conflicts, which upstream tells in any order
+	} else if status.Details != nil && len(status.Details.Causes) > 0 { // conflicts, in no fixed order upstream
 		slices.SortFunc(status.Details.Causes, func(a, b metav1.StatusCause) int {
 			return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Message, b.Message))
 		})
@@ -315,7 +309,6 @@ func (w twinWrite) makePreconditions() *metav1.Preconditions {
 	return p
 }
 
-// sendRequest sends a write as a request.
 func (s *twinServer) sendRequest(t *testing.T, w twinWrite) error {
 	client := s.users[w.user].RESTClient()
 	var request *restclient.Request
@@ -344,7 +337,6 @@ func (s *twinServer) sendRequest(t *testing.T, w twinWrite) error {
 	return request.Namespace("team").Resource("records").MaxRetries(0).Body([]byte(w.body)).Do(t.Context()).Error()
 }
 
-// sendItem sends a write as the item of a change set.
 func (s *twinServer) sendItem(t *testing.T, w twinWrite) error {
 	set := &v1alpha1.ChangeSet{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "ChangeSet"},
 		Spec: v1alpha1.ChangeSetSpec{FieldManager: w.manager, Force: w.force}}
@@ -368,7 +360,7 @@ func (s *twinServer) sendItem(t *testing.T, w twinWrite) error {
 	return request.Namespace("team").Resource("changesets").MaxRetries(0).Body(body).Do(t.Context()).Error()
 }
 
-// asOfRequest converts the answer to the one item of a set to that of a request: a set says which item it is about.
+// asOfRequest removes the item's position from a set's answer.
 func (a twinAnswer) asOfRequest(w twinWrite) twinAnswer {
 	which := fmt.Sprintf("spec.items[0] (%s): ", w.name)
 	a.Message = strings.TrimPrefix(a.Message, "1 of 1 items failed, and nothing was written: "+which)
@@ -382,7 +374,7 @@ func (a twinAnswer) asOfRequest(w twinWrite) twinAnswer {
 	return a
 }
 
-// asOfItem gives the answer to a request the causes that an item has: each has one, and that of a deletion no field.
+// asOfItem adds the cause of an item: always present, without a field for a deletion.
 func (a twinAnswer) asOfItem() twinAnswer {
 	if a.Code != 0 && len(a.Causes) == 0 {
 		a.Causes = []string{fmt.Sprintf("%s : %s", a.Reason, a.Message)}
@@ -394,8 +386,8 @@ func (a twinAnswer) asOfItem() twinAnswer {
 	return a
 }
 
-// S10.3: an item of a change set is authorized, admitted, counted, audited, answered and stored as a request of its own
-// is: random writes of random users, which a request makes at one server and the item of a set at an equal one.
+// S10.3: an item of a change set is authorized, admitted, counted, audited, answered and stored like a single
+// request. Random writes go to one server as requests and to an equal server as items.
 func TestItems_areAsRequests_S10_3(t *testing.T) {
 	const seed = 52
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A8, A5: a server asks clients to come again until it has been ready once, and sends them away when it stops.
+// A8, A5: clients get Retry-After until the server was ready once, and are sent away when it stops.
 func TestServer_sendsClientsToAnotherOneUnlessItServes(t *testing.T) {
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
@@ -38,7 +38,7 @@ func TestServer_sendsClientsToAnotherOneUnlessItServes(t *testing.T) {
 		must.Succeed(t, answer.Body.Close())
 		return answer
 	}
-	early := list() // nothing has read what is stored
+	early := list() // before the stored objects are read
 	if early.StatusCode != http.StatusServiceUnavailable || early.Header.Get("Retry-After") == "" {
 		t.Errorf("before it is ready: %s %v", early.Status, early.Header)
 	}

@@ -13,10 +13,10 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// Two servers of one process show their own metrics, each beside those of upstream. With profiling a DELETE resets
-// them, without it a DELETE is a read as it is upstream.
+// Two servers in one process serve separate metrics, each with upstream's. DELETE resets metrics only with profiling,
+// as upstream.
 func TestServeMetrics_showsThoseOfOneServer(t *testing.T) {
-	// Upstream's metrics ask the etcd of the last server of this process, which may have ended with its test.
+	// Upstream's metrics would query the etcd of the last server, which may have ended.
 	etcdmetrics.SetStorageMonitorGetter(func() ([]etcdmetrics.Monitor, error) { return nil, nil })
 	for _, profiling := range []bool{false, true} {
 		var writes [2]*metrics.CounterVec

@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S14.2: what a client reads of a name that no rule gives its namespace is the same, octet by octet, before there is
-// a zone and when the name stands, is claimed and is one of a private zone below. S14.1: a rule of a Delegation
-// changes the answer from its write on; S14.3: the list of rules follows.
+// S14.2: for a name without a rule for the client's namespace, the answer is equal to the octet whether there is no
+// zone, or the name exists, is claimed or is in a private child zone. S14.1: a rule of a Delegation changes the
+// answer at once; S14.3: the list of rules follows.
 func TestNameReviews_answerOctetByOctet_S14_2(t *testing.T) {
 	api := startWholeServer(t)
 	ctx := t.Context()

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A namespace terminates from its deletionTimestamp on; one that is not there does not, nor does any standalone (S2.6).
+// A namespace terminates from its deletionTimestamp; a missing namespace does not, nor does any standalone (S2.6).
 func TestNamespaces_terminate_S2_6(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	now := metav1.Now()
@@ -36,7 +36,7 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 	if n, known := standalone.countGone([]string{"gone"}); n != 0 || !known {
 		t.Errorf("standalone %g namespaces are gone, known %t", n, known)
 	}
-	// Labels are the namespace's, and of one that is not known there is the name.
+	// An unknown namespace has its name as the only label.
 	if labels := cluster.labelsOf("stays"); len(labels) != 1 || labels["dns"] != "public" {
 		t.Errorf("labels %v", labels)
 	}

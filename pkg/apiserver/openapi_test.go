@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readSchemas returns those of the kinds, by name, with references to others by the same names.
 func readSchemas() map[string]spec.Schema {
 	found := map[string]spec.Schema{}
 	for name, definition := range generatedopenapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#" + path) }) {
@@ -36,13 +35,13 @@ func readSchemas() map[string]spec.Schema {
 	return found
 }
 
-// ourSchemas and serverSchemas are what the names of the schemas of both groups begin with.
+// Prefixes of both groups' schema names.
 var (
 	ourSchemas    = strings.TrimSuffix(v1alpha1.Record{}.OpenAPIModelName(), "Record")
 	serverSchemas = strings.TrimSuffix(bind9.Bind9Cluster{}.OpenAPIModelName(), "Bind9Cluster")
 )
 
-// trimSchema is the name of a schema of either group without the prefix of the group; false: it is of neither.
+// trimSchema removes the group's prefix from a schema's name; false: of neither group.
 func trimSchema(name string) (string, bool) {
 	for _, group := range []string{ourSchemas, serverSchemas} {
 		if kind, ours := strings.CutPrefix(name, group); ours {
@@ -52,7 +51,6 @@ func trimSchema(name string) (string, bool) {
 	return name, false
 }
 
-// schemaOf is the schema of a kind of either group.
 func schemaOf(all map[string]spec.Schema, kind string) spec.Schema {
 	if schema, ok := all[serverSchemas+kind]; ok {
 		return schema
@@ -60,7 +58,7 @@ func schemaOf(all map[string]spec.Schema, kind string) spec.Schema {
 	return all[ourSchemas+kind]
 }
 
-// checkSchema returns what an editor or a pipeline says of a value by the schema alone, as far as ours uses it.
+// checkSchema validates a value like an editor, for the subset of JSON Schema in use.
 func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path string) (wrong []string) {
 	for _, one := range schema.AllOf {
 		wrong = append(wrong, checkSchema(all, one, value, path)...)
@@ -108,7 +106,7 @@ func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path
 	return wrong
 }
 
-// Every number that a user may write has a range, and every text that must not be empty says so.
+// Every number has a range, and every required text a minimal length.
 func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	all := readSchemas()
 	var walk func(schema spec.Schema, path string)
@@ -144,7 +142,7 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	}
 }
 
-// The schema takes all that the server takes: the examples, and every type in any case.
+// The schema accepts the examples, and every type in any case.
 func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 	all := readSchemas()
 	files, err := filepath.Glob("../../artifacts/examples/*.yaml")
@@ -195,7 +193,6 @@ func TestOpenAPI_takesWhatIsRight(t *testing.T) {
 	}
 }
 
-// An editor finds by the schema a value that is wrong by itself.
 func TestOpenAPI_findsTypos(t *testing.T) {
 	all := readSchemas()
 	record := func(fields string) string {
@@ -235,7 +232,7 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 	}
 }
 
-// A field that takes a few words alone lists them, so that an editor offers them and kubectl explain prints them.
+// A field with fixed values lists them for editors and kubectl explain.
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	all, have := readSchemas(), map[string]string{}
 	for name, schema := range all {
@@ -270,7 +267,7 @@ func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	}
 }
 
-// Clients may ask for the versions that OpenAPI names: the internal one is none.
+// OpenAPI names only versions that clients may request.
 func TestOpenAPI_namesNoInternalVersion(t *testing.T) {
 	url, us := startBareServer(t)
 	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)

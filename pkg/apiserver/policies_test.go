@@ -21,11 +21,10 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A kube-apiserver before 1.36 has no MutatingAdmissionPolicies: their informers have everything there, which is
-// nothing. They have the policies of a later one that takes its place, and keep them where an older one answers
-// meanwhile.
+// kube-apiserver before 1.36 has no MutatingAdmissionPolicies: informers sync with an empty list. They pick up
+// policies after an upgrade, and keep them while an older server answers.
 func TestPolicies_ofAKubeAPIServerWithoutThem(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	var has atomic.Bool
 	var refused atomic.Int32
 	kube := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

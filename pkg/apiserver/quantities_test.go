@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S11.2: a quantity with an exponent of many digits would keep the server busy for hours, if it were computed where it
-// is read. A text that only looks like one, such as the commit in a label or a uid, is taken.
+// S11.2: a quantity with a huge exponent would occupy the server for hours. Look-alikes, such as a commit in a label
+// or a uid, are accepted.
 func testFleetQuantities(t *testing.T, client *versioned.Clientset) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S10.3: what a refused set took of a quota is given back, down to what is there, and of no other quota; a dry run
-// took nothing.
+// S10.3: a refused set returns its share of a quota, not below the actual count, and of no other quota. A dry run
+// takes none.
 func TestGiveBack_S10_3(t *testing.T) {
 	quota := func(name string, counts corev1.ResourceName) *corev1.ResourceQuota {
 		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{counts: *resource.NewQuantity(7, resource.DecimalSI)}}}

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// unjudged is an object of each kind that a controller judges.
+// unjudged has an object of each kind with a controller.
 const unjudged = `
 dnsclasses: {metadata: {name: a}, spec: {webhook: {server: "https://192.0.2.1"}}}
 deliveries: {metadata: {name: a-4679d3c887}, spec: {zone: {name: a, uid: u, fqdn: a.example.}, classRef: {name: a}}}
@@ -25,8 +25,8 @@ bind9clusters: {metadata: {name: a}, spec: {secondary: {replicas: 1}}}
 clusterbind9providers: {metadata: {name: a}, spec: {secondary: {replicas: 1}}}
 `
 
-// S7.11: each object says from its creation on that it is not judged yet, and no client's status says otherwise: one
-// without a condition is taken for one that is ready.
+// S7.11: each object is created with Ready Unknown, against any status of the client: tools take a missing condition
+// for ready.
 func TestCreate_saysThatNothingIsJudged_S7_11(t *testing.T) {
 	client, _ := wholeServer(t, func(c *Config) { c.Fleet = validation.FleetRules{Repositories: []string{"docker.io/"}} })
 	all := map[string]map[string]any{}

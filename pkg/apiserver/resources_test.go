@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestResources_areGranted: each resource that is served stands in a role that can be bound, or here with the reason
-// why it does not; without one, a new resource would be there for cluster-admin alone.
+// Each resource is in a bindable role, or listed here with the reason: a new resource must not silently need
+// cluster-admin.
 func TestResources_areGranted(t *testing.T) {
 	none := map[string]string{
 		"dnsclasses":            "a class names servers and Secrets of the platform, so cluster-admin makes it",
@@ -55,7 +55,7 @@ func TestResources_areGranted(t *testing.T) {
 	for _, resource := range resources {
 		_, sub, _ := strings.Cut(resource.Name, "/")
 		if slices.Contains([]string{"status", "finalizers", "dnssec", "update", "share"}, sub) {
-			continue // a controller's, whose own roles are compared in test/deploy
+			continue // controllers' own roles are compared in test/deploy
 		}
 		if none[resource.Name] == "" && !slices.Contains(granted, resource.Name) {
 			t.Errorf("%s is served and in no role of artifacts/deploy/base/roles.yaml: add it to those that may use it", resource.Name)

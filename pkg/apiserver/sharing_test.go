@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// longZone is a Zone with rules of about 60 KB.
+// longZone has rules of about 60 KB.
 func longZone(serial uint32) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "z", UID: "u", Annotations: map[string]string{"a": "b"}}}
 	for i := range 300 {
@@ -29,7 +29,7 @@ func longZone(serial uint32) *v1alpha1.Zone {
 	return z
 }
 
-// 300 writes of a long Zone's records leave their statuses in the watch cache, not their specs (attack 3).
+// 300 writes to a long Zone's records add statuses to the watch cache, not specs (attack 3).
 func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	plain := install.New().StorageCodec()
 	var stored [][]byte
@@ -43,7 +43,7 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		events := make([]apiruntime.Object, len(stored))
 		var all sync.WaitGroup
-		for part := range 2 { // upstream decodes events side by side
+		for part := range 2 { // upstream decodes events concurrently
 			all.Go(func() {
 				for i := part; i < len(stored); i += 2 {
 					events[i], _ = apiruntime.Decode(codec, stored[i])
@@ -67,7 +67,7 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 	}
 }
 
-// A part that differs is the object's own, and so is everything of another object with the same content.
+// A differing part is not shared, nor is anything of another object with equal content.
 func TestSharing_whatDiffersIsItsOwn(t *testing.T) {
 	plain := install.New().StorageCodec()
 	codec := newSharing(plain)

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A Zone stays small beside its own spec, however long names are and whatever is wrong with it: conditions say what,
-// and do not list all of it (S6.13).
+// A Zone's status and metadata stay small with the longest names and any faults: conditions name examples, not all
+// (S6.13).
 func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 	api := startWholeServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -38,7 +38,7 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 		}
 		return zone
 	}
-	// Every field that there is: its field manager is noted for each.
+	// Every field, since managedFields has an entry for each.
 	fields := func(domainName, more string) string {
 		return fmt.Sprintf(`{"domainName":%q,"ttl":60,"refresh":86400,"retry":7200,"expire":3600000,"negativeResponseCache":60,"primaryNameServer":"ns.example.net.","contact":"host@example.net",`+
 			`"minimumSerial":4000000000,"limits":{"recordsPerNamespace":9},"deletionProtection":true,"deletionPolicy":"Retain","delegations":[]%s}`, domainName, more)
@@ -50,14 +50,14 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 		data := must.Get(runtime.Encode(install.New().StorageCodec(), stored))(t)
 		got := len(data) - zone.Spec.Size()
 		t.Logf("%s: %d octets beside its spec, %d of them status", what, got, zone.Status.Size())
-		if got > 2200 { // octets: the longest name stands in the message, and the parent's
+		if got > 2200 { // octets: the longest name and the parent's
 			t.Errorf("%s: %d octets beside its spec: %+v", what, got, zone.Status)
 		}
 	}
 	ready := func(zone *v1alpha1.Zone, message string) *v1alpha1.Zone {
 		t.Helper()
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": zone.UID}, "status": map[string]any{"serial": zone.Status.Serial, "conditions": []metav1.Condition{{
-			Type: v1alpha1.ConditionReady, Status: "False", Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}}}) // another time than the server's: whose it is is kept too
+			Type: v1alpha1.ConditionReady, Status: "False", Reason: "ConnectionFailed", Message: message, ObservedGeneration: zone.Generation, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}}}) // another time than the server's, so managedFields has an entry
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +68,15 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 		return zone
 	}
 
-	// The longest name that there is: four labels and one of a letter below them.
+	// The longest name: four labels and one letter.
 	parent := label("a") + "." + label("b") + "." + label("c") + "." + strings.Repeat("d", 59) + "."
 	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q,"delegations":[{"zones":["*"]}]}`, parent))
 	child := apply("size-tenant", "longest", fields("e."+parent, `,"nameServers":[{"name":"ns.example.net."}]`))
 	if len(child.Status.FQDN) != 254 || !meta.IsStatusConditionTrue(child.Status.Conditions, v1alpha1.ConditionDelegated) {
 		t.Fatalf("%+v", child.Status)
 	}
-	measure("without a class", ready(child, strings.Repeat("x", 300))) // what pkg/controller/class leaves of a message
-	// Where no rule delegates it any more it has the end of its period, too.
+	measure("without a class", ready(child, strings.Repeat("x", 300))) // the limit of pkg/controller/class for messages
+	// Without a rule the status also has the end of its period.
 	apply("size-parent", "parent", fmt.Sprintf(`{"domainName":%q}`, parent))
 	rig.Until(ctx, t, "the delegation is withdrawn", func() (err error) {
 		if child, err = api.Zones("size-tenant").Get(ctx, "longest", metav1.GetOptions{}); err == nil && child.Status.EndsAt == nil {
@@ -86,7 +86,7 @@ func TestZone_isSmallBesideItsSpec_S6_12(t *testing.T) {
 	})
 	measure("not delegated any more", ready(child, strings.Repeat("x", 300)))
 
-	// The owner is told of wrong values, and not of all at once.
+	// The condition names some of the faults.
 	var servers []string
 	for i := range 24 {
 		servers = append(servers, fmt.Sprintf(`{"name":"%s%02d"}`, strings.Repeat("n", 61), i))

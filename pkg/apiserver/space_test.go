@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Where etcd is full, a client that writes reads 507 and why; reads and readiness go on; and the server frees history.
+// While etcd is full, writes get 507 with the cause, reads and readiness continue, and the server frees history.
 func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 	dir, err := embed.OpenDir(t.TempDir(), 0)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestServer_saysThatEtcdIsFullAndFreesIt(t *testing.T) {
 			t.Fatalf("a write: %d %s", code, body)
 		}
 	}
-	// Until the next look, seconds later, it says what the last one found.
+	// The next check follows within seconds.
 	if code, body := getPage(t, admin, url+"/healthz/etcd-space"); code != http.StatusInternalServerError {
 		t.Errorf("/healthz while etcd was full: %d %s", code, body)
 	}

@@ -41,7 +41,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// startBareServer returns a server with nothing in it but authentication and authorization.
+// startBareServer serves only authentication and authorization.
 func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	t.Helper()
 	us = must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
@@ -64,7 +64,6 @@ func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	return "https://" + listener.Addr().String(), us
 }
 
-// makeHTTPClient trusts the server of us and shows the client certificate given, if any.
 func makeHTTPClient(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -114,7 +113,7 @@ func TestStandalone_letsInTheAdministratorAndProbers(t *testing.T) {
 	}
 }
 
-// A3: what impersonation makes of the administrator is refused like any other user, with the reason.
+// A3: impersonated users are refused with the reason.
 func TestStandalone_refusesOthersWithTheReason(t *testing.T) {
 	url, us := startBareServer(t)
 	request := must.Get(http.NewRequest(http.MethodGet, url+"/apis", nil))(t)
@@ -127,7 +126,7 @@ func TestStandalone_refusesOthersWithTheReason(t *testing.T) {
 	}
 }
 
-// Clients compare /version with the Kubernetes they need: ours is its build metadata.
+// Clients read the Kubernetes version from /version; Kubizone's is build metadata.
 func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	url, us := startBareServer(t)
 	_, body := getPage(t, makeHTTPClient(t, us, nil, nil), url+"/version")
@@ -142,7 +141,6 @@ func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	}
 }
 
-// makeAdminClient returns a client of url by the certificate of us.
 func makeAdminClient(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clientset {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(&restclient.Config{Host: url, TLSClientConfig: restclient.TLSClientConfig{CAData: us.CA, CertData: us.AdminCert, KeyData: us.AdminKey}})
@@ -152,7 +150,7 @@ func makeAdminClient(t *testing.T, url string, us *pki.Bundle) *kubernetes.Clien
 	return client
 }
 
-// Clients that discover every group begin at /api, and some of them end there where it is missing.
+// Clients discover groups from /api on, and some fail without it.
 func TestDiscovery_hasACoreGroupWithNothingInIt(t *testing.T) {
 	url, us := startBareServer(t)
 	admin := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
@@ -218,7 +216,7 @@ func TestReviews_sayWhoAUserIsAndMay(t *testing.T) {
 	}
 }
 
-// A3: the authorizer is asked, with every attribute of the review.
+// A3: the authorizer gets every attribute of the review.
 func TestReviews_askTheAuthorizer(t *testing.T) {
 	var asked authorizer.Attributes
 	review := accessReviews{authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeLister returns what an informer of all Records asks.
+// makeLister makes the requests of an informer for all Records.
 func makeLister(api typed.KubizoneV1alpha1Interface) cache.ListerWatcherWithContext {
 	return cache.ToListerWatcherWithContext(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -37,7 +37,7 @@ func makeLister(api typed.KubizoneV1alpha1Interface) cache.ListerWatcherWithCont
 	})
 }
 
-// following is a server with 40 Records and informers of them.
+// following is a server with 40 Records and informers.
 type following struct {
 	api   typed.KubizoneV1alpha1Interface
 	store *store.Store
@@ -59,7 +59,7 @@ func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
 	for range informers {
 		i := kuberig.Inform(ctx, makeLister(f.api), &v1alpha1.Record{})
 		<-i.Synced()
-		if first := i.Counts(); first.Lists != 0 || first.Watches != 1 { // else the cache has to ask etcd at each read too
+		if first := i.Counts(); first.Lists != 0 || first.Watches != 1 { // else each read of the cache costs a request to etcd
 			t.Errorf("an informer begins by %d lists and %d watches: etcd is not asked how far it is", first.Lists, first.Watches)
 		}
 		f.all = append(f.all, i)
@@ -67,7 +67,6 @@ func newFollowing(ctx context.Context, t testing.TB, informers int) *following {
 	return f
 }
 
-// waitForRecords waits until each informer has all Records.
 func (f *following) waitForRecords(ctx context.Context, t testing.TB) {
 	t.Helper()
 	want := map[string]string{}
@@ -79,7 +78,6 @@ func (f *following) waitForRecords(ctx context.Context, t testing.TB) {
 	}
 }
 
-// countRequests returns how many requests the informers have sent.
 func (f *following) countRequests() (sum int) {
 	for _, informer := range f.all {
 		now := informer.Counts()
@@ -88,9 +86,8 @@ func (f *following) countRequests() (sum int) {
 	return sum
 }
 
-// writeThrough writes the first Records so many times, each time in one transaction, and begins the next one not before
-// its time, or where every is 0 when all informers have this one. It returns how many requests the informers had to
-// send anew, and checks what they were told.
+// writeThrough writes the first Records, each time in one transaction, at intervals of every, or when all informers
+// are current. It checks the events, and returns the number of relists and rewatches.
 func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
 	t.Helper()
 	asked, before := f.countRequests(), make([]kuberig.Informed, len(f.all))
@@ -115,9 +112,8 @@ func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, tim
 	return f.countRequests() - asked
 }
 
-// A transaction of 40 Records reaches each of 24 informers that keep up whole and in order, and none of them has to
-// ask anew: what closes an informer is that more is written than it takes, as with lone writes
-// (BenchmarkVersions_informers).
+// A transaction of 40 Records reaches 24 informers whole and in order, without a rewatch: only an excessive rate
+// closes informers, as with single writes (BenchmarkVersions_informers).
 func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")
@@ -127,7 +123,7 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 		times = 200
 	}
 	anew := 0
-	for range 10 { // what the machine takes away meanwhile is no fault of transactions
+	for range 10 { // the machine may be busy
 		if anew = f.writeThrough(t.Context(), t, 40, times, 0); anew == 0 {
 			return
 		}
@@ -135,8 +131,8 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	t.Errorf("each time informers asked anew, in the end %d", anew)
 }
 
-// BenchmarkVersions_informers says at which rate informers are closed that server, etcd and informers share a machine
-// with: go test -run none -bench Versions -benchtime 1x
+// BenchmarkVersions_informers measures the write rate at which informers are closed: go test -run none -bench
+// Versions -benchtime 1x
 func BenchmarkVersions_informers(b *testing.B) {
 	f := newFollowing(b.Context(), b, 24)
 	for _, callers := range []int{1, 16, 64} { // of the API, in one zone

@@ -30,7 +30,7 @@ import (
 
 const uid = "u"
 
-// makeSteps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
+// makeSteps makes a zone and n steps that each add an address to www; step i has serial 100+i.
 func makeSteps(t *testing.T, n int) []content.Step {
 	t.Helper()
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
@@ -63,7 +63,7 @@ func applySteps(t *testing.T, set *zoneview.Set, all []content.Step) {
 	must.Succeed(t, set.Apply(uid, content.Transaction{Steps: all, Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: "z"}))
 }
 
-// A2, S7.1: an answer waits for the step that the object read stands at, and for no more.
+// A2, S7.1: an answer waits exactly for the step of the Zone that was read.
 func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return nil }, nil, nil, nil}
@@ -104,7 +104,7 @@ func TestViews_answerAtTheZoneReadOrLater(t *testing.T) {
 	}
 }
 
-// F30: of a frozen zone what was proven is answered, and a reader of what is not proven is told so.
+// F30: a frozen zone serves proven content, and an error for the rest.
 func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{})
 	v := views{set, func(string) error { return zoneview.ErrMisfit }, nil, nil, nil}
@@ -123,7 +123,7 @@ func TestViews_answerOfAFrozenZoneWhatWasProven(t *testing.T) {
 func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 3})
 	all := makeSteps(t, 5)
-	// The stored journal reaches back by one serial more than the Set does.
+	// The stored journal reaches back one serial further than the Set.
 	damage := slices.Clone[[]content.Step]
 	v := views{set, func(string) error { return nil }, func(_ context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step, err error) {
 		if zone != uid || since < 101 || since >= 99+serial.Serial(n) {
@@ -165,7 +165,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	if oldest, err := v.Oldest(t.Context(), makeZone(6)); err != nil || oldest != 101 {
 		t.Errorf("the oldest serial: %d, %v, want that of the stored journal", oldest, err)
 	}
-	// Stored steps are answered as far as they are proven.
+	// Stored steps are served up to the first unproven.
 	for at := range 4 {
 		damage = func(stored []content.Step) []content.Step {
 			stored = slices.Clone(stored)
@@ -196,8 +196,7 @@ func TestViews_answerForSerialsThatAreKept(t *testing.T) {
 	}
 }
 
-// The journal of a held zone may be condensed at any time (S7.5): an answer is of one read, so that its steps and their
-// entries are the same ones.
+// The journal of a held zone may be condensed at any time (S7.5): steps and entries must be from the same read.
 func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 	set := zoneview.NewSet(zoneview.Config{Retain: 1})
 	all := makeSteps(t, 5)
@@ -223,8 +222,7 @@ func TestViews_readStoredStepsOnce_S8_6(t *testing.T) {
 	}
 }
 
-// S3.5, S8.4: a zone that ended is told by the names and types of what it had, each once, those of its header among
-// them.
+// S3.5, S8.4: an ended zone is listed by the names and types of its content and header, each once.
 func TestViews_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	known := true
 	v := views{left: func(_ context.Context, z *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {

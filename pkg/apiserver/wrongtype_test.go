@@ -24,7 +24,6 @@ const (
 		`"spec":{"domainName":"example.","delegations":[{"namespace":"team","records":[{"pattern":"*"}]}]}}`
 )
 
-// writer sends bodies as they are, into namespace team.
 type writer struct {
 	*testing.T
 	rest restclient.Interface
@@ -64,8 +63,8 @@ func startWriter(t *testing.T) writer {
 	return w
 }
 
-// S5.13: a field of the wrong type, a number too large for it, and an unknown field are refused with 400, the field,
-// its value and the right one, by whatever write they come.
+// S5.13: every kind of write refuses a wrong type, a number out of range and an unknown field with the field, its
+// value and the right form.
 func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	w := startWriter(t)
 	for _, test := range []struct{ resource, patch, says string }{
@@ -140,7 +139,7 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	}
 }
 
-// A patch that is refused for another reason gets that reason, and one that fits is taken.
+// A patch refused for another reason gets that reason, and a valid patch passes.
 func TestWrite_takesPatchesThatFit(t *testing.T) {
 	w := startWriter(t)
 	operations := `[{"op":"replace","path":"/spec/rdata","value":"192.0.2.300"}]`
@@ -148,7 +147,7 @@ func TestWrite_takesPatchesThatFit(t *testing.T) {
 		!strings.Contains(err.Error(), `spec.rdata: Invalid value: "192.0.2.300"`) {
 		t.Error(err)
 	}
-	// A directive is no field.
+	// Directives are not fields.
 	must.Succeed(t, w.patchAs(types.StrategicMergePatchType, "records", "www", `{"metadata":{"labels":{"$patch":"replace","n":"1"},`+
 		`"$deleteFromPrimitiveList/finalizers":["x"]},"spec":{"$retainKeys":["domainName","type","rdata"],"domainName":"www.example.",`+
 		`"type":"A","rdata":"192.0.2.2","ttl":null}}`, "fieldValidation=Strict"))
@@ -157,7 +156,7 @@ func TestWrite_takesPatchesThatFit(t *testing.T) {
 	must.Succeed(t, w.patchAs(types.MergePatchType, "records", "www", `{"spec":{"rdatta":"x"}}`, "fieldValidation=Ignore"))
 }
 
-// Upstream answers these with 500, which counts as a fault of the server.
+// Upstream's 500 would count as a fault of the server.
 func TestWrite_blamesTheClientForItsPatch(t *testing.T) {
 	w := startWriter(t)
 	versioned := strings.Replace(aZone, `"metadata":{`, `"metadata":{"resourceVersion":"x",`, 1)
@@ -174,7 +173,7 @@ func TestWrite_blamesTheClientForItsPatch(t *testing.T) {
 	}
 }
 
-// A new object has no version, as with built-in kinds. A dry run says the same (S7.3).
+// A new object has no version, as with built-in kinds, also in a dry run (S7.3).
 func TestCreate_refusesAVersion(t *testing.T) {
 	w := startWriter(t)
 	for _, version := range []string{"5", "x"} {
@@ -188,7 +187,7 @@ func TestCreate_refusesAVersion(t *testing.T) {
 	}
 }
 
-// readFields returns the fields of a patch two levels deep, as JSON pointers, with their values.
+// readFields returns the fields of a patch to depth two, as JSON pointers.
 func readFields(t *testing.T, patch string) map[string]json.RawMessage {
 	t.Helper()
 	fields := map[string]json.RawMessage{}
@@ -206,7 +205,6 @@ func readFields(t *testing.T, patch string) map[string]json.RawMessage {
 	return fields
 }
 
-// mergePatch puts a patch over an object, as texts.
 func mergePatch(object, patch string) (string, error) {
 	var into, from map[string]any
 	if err := yaml.Unmarshal([]byte(object), &into); err != nil {

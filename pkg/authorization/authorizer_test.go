@@ -29,13 +29,13 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// cluster answers SubjectAccessReviews over HTTP and keeps what it was asked.
+// cluster answers SubjectAccessReviews over HTTP and records them.
 type cluster struct {
 	*httptest.Server
 	answer func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
 
 	mu sync.Mutex
-	// fail, unless nil, answers in the place of answer.
+	// fail, unless nil, replaces answer.
 	fail  http.HandlerFunc
 	asked []authorizationv1.SubjectAccessReviewSpec
 }
@@ -73,7 +73,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(review)
 }
 
-// listNames of the objects it was asked about, in order; "" where a review had none.
+// listNames returns the names of the recorded reviews; "" for none.
 func (c *cluster) listNames() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,14 +102,13 @@ func openAuthorizer(t testing.TB, config Config) authorizer.Authorizer {
 	return must.Get(New(config))(t)
 }
 
-// rule is a role of one namespace, as RBAC reads it.
 type rule struct {
 	namespace, verb, resource string
 	names                     []string
 }
 
-// evaluateRules evaluates rules as plugin/pkg/auth/authorizer/rbac of Kubernetes does: a rule with names covers no
-// request without one.
+// evaluateRules decides as plugin/pkg/auth/authorizer/rbac of Kubernetes: a rule with names allows no request
+// without a name.
 func evaluateRules(rules ...rule) func(*authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 	return func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		a := spec.ResourceAttributes
@@ -147,7 +146,7 @@ func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
 	if got := c.listNames(); !slices.Equal(got, []string{""}) {
 		t.Errorf("asked about %q, want one review without a name", got)
 	}
-	// The kept part of the question tells requests apart.
+	// The cache key separates requests.
 	for _, other := range []authorizer.AttributesRecord{
 		makeRequest("get", "records", "", "www-1"), makeRequest("delete", "zones", "", "www-1"), makeRequest("delete", "records", "status",
 			"www-1"),
@@ -176,7 +175,7 @@ func TestAuthorize_differentNamesAreOneReview(t *testing.T) {
 func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 	c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "get", resource: "records", names: []string{"www"}}))
 	a := openAuthorizer(t, c.makeConfig(t))
-	for range 2 { // the second time everything is remembered
+	for range 2 { // the second round is answered from the cache
 		if decision, _, err := a.Authorize(t.Context(), makeRequest("get", "records", "", "www")); decision != authorizer.DecisionAllow ||
 			err != nil {
 			t.Errorf("www: %v, %v; want Allow", decision, err)
@@ -191,8 +190,8 @@ func TestAuthorize_refusedWithoutTheNameIsAskedWithIt(t *testing.T) {
 	}
 }
 
-// The claim of doc.go (1), by a second implementation: whatever the roles, asking without the name first decides as
-// asking by name does.
+// Promise (1) of doc.go, by a second implementation: under any roles, asking without the name first decides as
+// asking with the name.
 func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 	verbs, resources, names := []string{"get", "create", "delete"}, []string{"records", "zones"}, []string{"", "www", "mail"}
 	roles := []rule{
@@ -233,7 +232,7 @@ func TestAuthorize_isExactUnderRBAC(t *testing.T) {
 func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
 	c := newCluster(t, evaluateRules(rule{namespace: "team-a", verb: "watch", resource: "records"}))
 	a := openAuthorizer(t, c.makeConfig(t))
-	for i := range 20 { // kubectl wait watches one object by the field metadata.name
+	for i := range 20 { // kubectl wait selects an object by the field metadata.name
 		asked := makeRequest("watch", "records", "", fmt.Sprintf("www-%d", i))
 		asked.FieldSelectorRequirements = fields.OneTermEqualSelector("metadata.name", asked.Name).Requirements()
 		labelled := must.Get(labels.Parse(fmt.Sprintf("app=%d", i)))(t)
@@ -247,7 +246,7 @@ func TestAuthorize_selectorsNarrowAsNamesDo(t *testing.T) {
 	}
 }
 
-// A cluster that refuses one name of what it allows in general needs AskByName; without it the refusal is not met.
+// A webhook or policy may deny a name within an allowed resource. Only AskByName sees this.
 func TestAuthorize_askByNameMeetsADenyingAuthorizer(t *testing.T) {
 	answer := func(spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 		denied := spec.ResourceAttributes.Name == "payroll"
@@ -325,7 +324,7 @@ func TestAuthorize_failsClosed(t *testing.T) { // attack 46
 						t.Errorf("after the failure it was asked about %q too", asked)
 					}
 				}
-				// The failure is not remembered: what the cluster allows next is allowed.
+				// Errors are not cached.
 				if !c.both {
 					server.mu.Lock()
 					server.fail = nil
@@ -416,7 +415,7 @@ func TestAuthorize_manyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := len(c.listNames()); n > 16*7 { // two questions without a name and five with, each at most once by each that began together
+	if n := len(c.listNames()); n > 16*7 { // two reviews without a name and five with a name, each at most once per concurrent caller
 		t.Errorf("%d reviews for 1600 requests", n)
 	}
 }

@@ -62,7 +62,7 @@ func TestOptions_makeTheAuthorizerOfTheServer(t *testing.T) {
 	}
 }
 
-// Upstream's client sends 200 reviews a second; a limit here would be the limit of every tenant whose roles list names.
+// Upstream's client sends 200 reviews a second, shared by tenants with names in their roles.
 func TestOptions_doNotLimitReviews(t *testing.T) {
 	o := parseOptions(t, "--authorization-kubeconfig="+writeKubeconfig(t, "http://127.0.0.1:1"))
 	config := must.Get(o.clientConfig())(t)

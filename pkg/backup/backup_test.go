@@ -42,7 +42,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// running is a server's share of the store in a data directory.
 type running struct {
 	*store.Server
 	member *embed.Member
@@ -82,8 +81,8 @@ func lastSerial(t *testing.T, s *running, zone string) serial.Serial {
 	return serial.Serial(s.Zone("dns", zone).Status.Serial)
 }
 
-// B1, B3, B4, S6.9, S6.11: taken while records are written, restored clean, with every serial ahead of what was handed
-// out since, and no client can watch from before.
+// B1, B3, B4, S6.9, S6.11: a backup under load restores clean, every serial is ahead of the serials handed out since,
+// and no watch resumes from before.
 func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
@@ -115,7 +114,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 		t.Errorf("%d records were written before it began: %+v", acknowledged, m)
 	}
 	after := written.Load()
-	// Zones that the backup does not know.
+	// Zones after the backup.
 	late := store.Zone("dns", "late", "late.test.")
 	store.Must(old.CreateZone(late))
 	high := store.Zone("dns", "high", "high.test.")
@@ -131,7 +130,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	writers.Wait()
 	handedOut := map[string]serial.Serial{"org": lastSerial(t, old, "org"), "com": lastSerial(t, old, "com")}
 	lastRevision := store.Must(old.store.Client.Client.Get(t.Context(), "x")).Header.Revision
-	old.store.Damaged = true // it is checked as long as it runs only
+	old.store.Damaged = true // can be checked only while running
 	old.member.Stop()
 
 	path, said, err := restoreBackup(t, file)
@@ -153,13 +152,13 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 			t.Errorf("zone %s: serial %d after %d was handed out; want it ahead", zone, now, was)
 		}
 	}
-	// The name of a removed zone goes on too.
+	// A removed zone's name continues its serials too.
 	store.Must(again.CreateZone(store.Zone("dns", "gone", "gone.test.", store.Allow("", "*"))))
 	if now := lastSerial(t, again, "gone"); !now.Ahead(gone) {
 		t.Errorf("the removed zone comes back with serial %d after %d", now, gone)
 	}
 
-	// So do names that the backup does not know, applied again as they were (S6.9).
+	// So do names unknown to the backup, when applied again (S6.9).
 	for name, spec := range map[string]*v1alpha1.Zone{"late": store.Zone("dns", "late", "late.test."), "high": store.Zone("dns", "high", "high.test.")} {
 		if name == "high" {
 			spec.Spec.MinimumSerial = ptr.To[int64](3000000000)
@@ -182,8 +181,7 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	}
 }
 
-// B2, B3: a file that is damaged under checksums that are right is refused with an error, whichever of its pages it
-// is, and leaves nothing behind.
+// B2, B3: damage in any page under correct checksums is refused, and leaves nothing behind.
 func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.", store.Allow("", "*"))))
@@ -202,8 +200,7 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	if err := embed.CheckSnapshot(file); err != nil {
 		t.Fatalf("a whole file: %v", err)
 	}
-	// damage writes the file with those octets changed, and with the sums that it has then: etcd's at its end, and
-	// the manifest's.
+	// damage adapts the checksums in file and manifest.
 	damage := func(change func(pages []byte)) {
 		t.Helper()
 		content := slices.Clone(whole)
@@ -226,7 +223,7 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 					pages[page*size+i] = with
 				}
 			})
-			if embed.CheckSnapshot(file) != nil { // a free page says nothing
+			if embed.CheckSnapshot(file) != nil { // a free page does not matter
 				found++
 			}
 		}
@@ -248,7 +245,6 @@ func TestRestore_ofDamageUnderRightChecksumsIsRefused(t *testing.T) {
 	}
 }
 
-// versionsOf are the versions and the data of records, by name, and the version of the list.
 func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64) {
 	t.Helper()
 	all := &v1alpha1.RecordList{}
@@ -261,8 +257,7 @@ func versionsOf(t *testing.T, s *running) (objects map[string]string, list int64
 	return objects, store.Must(strconv.ParseInt(all.ResourceVersion, 10, 64))
 }
 
-// Objects that share a revision have the versions that they had after a restore by every program, and everything
-// after is ahead of what was handed out before the store was lost.
+// Objects of a shared revision keep their versions after a restore; later versions are ahead of all before the loss.
 func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {
@@ -294,10 +289,10 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "backup")
 			store.Must(Take(t.Context(), old.where, file))
 			before, _ := versionsOf(t, old)
-			old.store.Together(keys[:20]...) // which is lost
+			old.store.Together(keys[:20]...) // lost
 			_, last := versionsOf(t, old)
 			old.member.Stop()
-			old.store.Damaged = true // it is checked as long as it runs only
+			old.store.Damaged = true // can be checked only while running
 
 			path, _, err := restoreBackup(t, file, func(r *Restore) {
 				if encrypted {
@@ -333,8 +328,8 @@ func TestRestore_keepsVersionsInsideARevision(t *testing.T) {
 	}
 }
 
-// S6.8: a backup goes ahead of what an older one gave that was restored after it was taken, where it is named, and not
-// else. One that is too old for the clock is said to be.
+// S6.8: a restored backup is ahead of an older backup's restore only if --ahead-of names the older. A backup too old
+// for the clock is reported.
 func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	store.Must(s.CreateZone(store.Zone("dns", "org", "example.org.")))
@@ -346,7 +341,7 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 		must.Succeed(t, m.writeFile(older))
 	}
 	store.Must(Take(t.Context(), s.where, newer))
-	s.store.Damaged = true // it is checked as long as it runs only
+	s.store.Damaged = true // can be checked only while running
 	s.member.Stop()
 	begins := func(file, aheadOf string, says bool) serial.Serial {
 		t.Helper()
@@ -378,7 +373,7 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	}
 }
 
-// B2, B3: nothing is written where the file is not what it should be.
+// B2, B3: an invalid file causes no write.
 func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
@@ -439,7 +434,6 @@ func TestRestore_refusesWhatIsNoWholeBackup(t *testing.T) {
 	}
 }
 
-// writeEncryption returns a configuration with one key, as a file and as the server has it.
 func writeEncryption(t *testing.T, name string, key [32]byte) (file string, records value.Transformer) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "encryption.yaml")
@@ -450,7 +444,7 @@ func writeEncryption(t *testing.T, name string, key [32]byte) (file string, reco
 	return file, loaded.Transformers[v1alpha1.Resource("records")]
 }
 
-// B3: what the server encrypts stays so, and is restored with its configuration alone; data is in no file in plain.
+// B3: encrypted data stays encrypted and restores only with its configuration; no file has plain data.
 func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	configuration, transformer := writeEncryption(t, "one", [32]byte([]byte("0123456789abcdef0123456789abcdef")))
 	encrypted := store.Encrypted(transformer)
@@ -477,7 +471,7 @@ func TestRestore_ofWhatIsEncryptedNeedsItsKeys(t *testing.T) {
 	}
 }
 
-// B2: an etcd without data of kubizone is no store.
+// B2: an etcd without Kubizone's data is no store.
 func TestTake_refusesAnEtcdWithoutKubizone(t *testing.T) {
 	dir := store.Must(embed.OpenDir(t.TempDir(), 0))
 	defer dir.Close()
@@ -493,7 +487,7 @@ func TestTake_refusesAnEtcdWithoutKubizone(t *testing.T) {
 	}
 }
 
-// B3: the first member of a cluster has what a sole member would have.
+// B3: the first member of a cluster gets the store of a sole member.
 func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))
@@ -512,7 +506,7 @@ func TestRestore_makesTheFirstMemberOfACluster(t *testing.T) {
 	}
 }
 
-// S6.10: however far today's date is ahead of what a zone has, the jump is counted from it.
+// S6.10: the jump counts from the zone's serial, at any distance to today's date.
 func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 	s := startStore(t, t.TempDir())
 	today, _ := law.NextSerial(1, time.Now(), nil, nil)
@@ -521,7 +515,7 @@ func TestRaiseSerials_fromEveryHalfOfTheCircle(t *testing.T) {
 		zone := store.Zone("dns", fmt.Sprintf("z%d", i), fmt.Sprintf("z%d.test.", i))
 		zone.Spec.MinimumSerial = &first
 		created := store.Must(s.CreateZone(zone))
-		// A serial that a write after the backup may have handed out.
+		// A serial possibly handed out after the backup.
 		next, _ := law.NextSerial(serial.Serial(created.Status.Serial), time.Now(), nil, nil)
 		want[zone.Name], lasts[zone.Name] = next, serial.Serial(created.Status.Serial)
 	}

@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// counted is what a store counts: the serial of a zone, and of one that is made after the first backup, the revision,
-// and the serial of a catalog.
+// counted has serials of a zone, a later zone and a catalog.
 type counted struct {
 	zone, late, catalog serial.Serial
 	revision            int64
@@ -36,7 +35,7 @@ func (c *counted) writeTimes(n int, now time.Time) {
 
 func (c *counted) countRevision() { c.catalog = serial.Serial(uint64(c.revision)%catalogSerials + 1) }
 
-// restoreAt has the late zone made anew with its minimum, as a server does (S6.8), where the backup does not have it.
+// restoreAt recreates the late zone with its minimum, as a server does (S6.8), if the backup lacks it.
 func (c *counted) restoreAt(at Clock, minimum serial.Serial) {
 	c.zone, _ = at.serial(c.zone)
 	c.revision = at.Revision(c.revision)
@@ -56,15 +55,14 @@ func (c *counted) restoreAt(at Clock, minimum serial.Serial) {
 	c.countRevision()
 }
 
-// taken is a backup, and how it was restored.
 type taken struct {
 	counted
 	at       time.Time
 	restored []time.Time
 }
 
-// S6.10: whatever is backed up, restored and written, at one write a millisecond at most, each restore is ahead of all
-// that was handed out before it, and of its backup.
+// S6.10: for any backups, restores and writes of at most one a millisecond, each restore is ahead of all former
+// serials, and of its backup.
 func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2027, time.Month(rapid.IntRange(1, 12).Draw(t, "month")), 28, 12, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "begin")) * time.Millisecond)
@@ -77,9 +75,9 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 		is.countRevision()
 		highest := is
 		var backups []*taken
-		var last *taken // that was restored, and when
+		var last *taken // the last restored, and when
 		var restored time.Time
-		// The spans together are less than mostAhead.
+		// The sum of spans stays below mostAhead.
 		for step, steps := 0, rapid.IntRange(2, 12).Draw(t, "steps"); step < steps; step++ {
 			span := rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 100_000), rapid.IntRange(1, mostAhead/16)).Draw(t, "span")
 			now = now.Add(time.Duration(span) * time.Millisecond)
@@ -120,14 +118,14 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 			}
 			last, restored = one, now
 			if older {
-				return // what is restored next of an older one can be behind
+				return // a restore of an older backup may be behind
 			}
 			one.restored = append(one.restored, now)
 		}
 	})
 }
 
-// Revisions rise with the clock whichever backups are restored, as resourceVersions of 63 bits.
+// Revisions rise with the clock for any backups, and fit 63 bits.
 func TestClock_revisionsRise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(1<<32, time.Date(2060, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMilli()-levelsBegin.UnixMilli())
@@ -149,8 +147,7 @@ func TestClock_revisionsRise(t *testing.T) {
 	})
 }
 
-// In one span the restores of one backup are in order too, wherever the level stands among the laps of a catalog's
-// serials.
+// Restores of a backup within one span are ordered too, for any position in a catalog's serials.
 func TestClock_revisionsRiseInASpan(t *testing.T) {
 	const span = 1 << 16 * time.Millisecond
 	begin := levelsBegin.Add(500_000 * span)
@@ -165,7 +162,7 @@ func TestClock_revisionsRiseInASpan(t *testing.T) {
 	}
 }
 
-// Two backups that are restored at the same age, as by a timer, begin apart, though neither is told of the other.
+// Backups restored at the same age, as by a timer, begin apart.
 func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	last, now := serial.Serial(2027010100), time.Date(2027, time.January, 1, 3, 0, 0, 0, time.UTC)
 	seen := map[serial.Serial]time.Time{}
@@ -181,8 +178,7 @@ func TestClock_equalAgesAreNotEqualSerials(t *testing.T) {
 	}
 }
 
-// A serial that an earlier restore took far ahead of the date has less room: after eleven days it goes ahead by less
-// than after nine, and says so.
+// A serial far ahead of the date has less room: after eleven days the jump is smaller than after nine, and reported.
 func TestClock_saysWhereItGoesAheadByLess(t *testing.T) {
 	taken := time.Date(2026, time.November, 10, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

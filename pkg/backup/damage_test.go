@@ -17,14 +17,14 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// damageOctets changes one octet or some, or cuts some out.
+// damageOctets changes or cuts some octets.
 func damageOctets(r *rand.Rand, whole []byte) []byte {
 	octets := slices.Clone(whole)
 	at := r.IntN(len(octets))
 	switch r.IntN(4) {
 	case 0:
 		octets[at] ^= byte(1 << r.IntN(8))
-	case 1: // digits stay digits, which a parser does not see
+	case 1: // digits stay digits, invisible to a parser
 		for octets[at] < '0' || octets[at] > '9' {
 			at = r.IntN(len(octets))
 		}
@@ -39,7 +39,7 @@ func damageOctets(r *rand.Rand, whole []byte) []byte {
 	return octets
 }
 
-// B2, B3: a backup that changed is refused and leaves nothing behind, or nothing that it says has changed.
+// B2, B3: a changed backup is refused without a trace, or its data is unchanged.
 func TestRestore_ofRandomDamage(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))

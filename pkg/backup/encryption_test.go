@@ -31,8 +31,7 @@ resources:
   - secretbox: {keys: [{name: one, secret: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=}]}
 `
 
-// The file that a server has is what checking and restoring its store takes, and
-// nothing is read, checked or raised without it.
+// Checks and restores need the server's encryption file, and without it read or change nothing.
 func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	etcd := must.Get(store.StartEtcd(t.TempDir()))(t)
 	client := store.Must(etcd.Client())
@@ -53,7 +52,7 @@ func TestSource_readsWhatAnEncryptingServerWrote(t *testing.T) {
 	remembered := func() string {
 		var of []string
 		for _, kv := range store.Must(s.Ledger.Client().Get(t.Context(), s.Ledger.Layout().Room("serials"), clientv3.WithPrefix())).Kvs {
-			if !strings.HasSuffix(string(kv.Key), "/@floor") { // that is of no name
+			if !strings.HasSuffix(string(kv.Key), "/@floor") { // the floor has no name
 				of = append(of, string(kv.Value))
 			}
 		}

@@ -17,9 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S7.5, S6.8: a zone that is held when its store is taken is held when that is restored, and the serial that is
-// delivered is the same, which secondaries have. Its steps lead back to there, over the jump of the restore; that
-// serial lets the deletions through, and what is delivered then is ahead of all that was handed out.
+// S7.5, S6.8: a held zone is still held after a restore, at the delivered serial that secondaries have. Steps lead
+// back to that serial, which releases the deletions; the next delivered serial is ahead of all handed out.
 func TestRestore_ofAHeldZone_S7_8(t *testing.T) {
 	old, clock := startStore(t, t.TempDir()), store.Clock{}
 	old.Server = old.store.Server(func(c *ledger.Config) { c.Now = clock.Now })
@@ -43,7 +42,7 @@ func TestRestore_ofAHeldZone_S7_8(t *testing.T) {
 	must.Get(Take(t.Context(), old.where, file))(t)
 	stop()
 	old.store.MustBeClean()
-	old.store.Damaged = true // it is checked as long as it runs only
+	old.store.Damaged = true // can be checked only while running
 	old.member.Stop()
 
 	path, _, err := restoreBackup(t, file)

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S11.1: objects of BIND 9 servers are in a backup, and come back; fsck reads each of them.
+// S11.1: backups include BIND 9 objects, and fsck reads them.
 func TestBackup_hasServers_S11_1(t *testing.T) {
 	old := startStore(t, t.TempDir())
 	store.Must(old.CreateZone(store.Zone("dns", "org", "example.org.")))

@@ -46,7 +46,7 @@ func TestMain_printsVersionAndHelp(t *testing.T) {
 	}
 }
 
-// TestMain_everyCommandIsInTheIndex: a command that docs/README.md does not list is one that no user looks for.
+// docs/README.md lists every command.
 func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	readme := must.Get(os.ReadFile("../../docs/README.md"))(t)
 	_, table, _ := strings.Cut(string(readme), "\n| command | does |\n")
@@ -66,7 +66,7 @@ func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	}
 }
 
-// Updaters compare versions: the predecessor was v0.1 to v0.4, and the image is one version wherever it is named.
+// Updaters compare versions: the predecessor was v0.1 to v0.4, and the image has the same version everywhere.
 func TestVersion_isOneEverywhere(t *testing.T) {
 	next, unreleased := strings.CutSuffix(version.Number(), "-dev")
 	if !unreleased || semver.MustParseSemantic(next).LessThan(semver.MustParseSemantic("0.5.0")) {
@@ -124,7 +124,7 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	}
 }
 
-// C2: 1 is an answer, 2 is none.
+// C2: exit code 1 is an answer, 2 is a failure.
 func TestMain_tellsAnAnswerFromNone(t *testing.T) {
 	if code, out, errors := runCommand("fsck", "--data-dir", t.TempDir()); code != 2 {
 		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)
@@ -141,14 +141,13 @@ func TestMain_tellsAnAnswerFromNone(t *testing.T) {
 	}
 }
 
-// Completions of a shell: files and formats.
 func TestCompletion(t *testing.T) {
 	for _, tc := range []struct {
 		arguments []string
 		want      string
 	}{
 		{[]string{"export", "-o", ""}, "zonefile\nyaml\n:4\n"},
-		{[]string{"import", ""}, ":0\n"}, // files, as the shell has them
+		{[]string{"import", ""}, ":0\n"}, // files, by the shell
 		{[]string{"verify", "-o", ""}, "text\njson\n:4\n"},
 		{[]string{"export", "--logging-format", ""}, "text\njson\n:4\n"},
 	} {
@@ -178,8 +177,7 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 	}
 }
 
-// Each line of the log is an object, with what a collector wants to know, by whatever call it came; what is quiet is
-// as with text.
+// Each log line is a JSON object, from any call of klog. Verbosity is as in text.
 func TestLog_isJSONWhereAsked(t *testing.T) {
 	defer klog.ClearLogger()
 	type line struct {
@@ -226,7 +224,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	if got := texts(said(2)); !slices.Equal(got, append([]string{"info information", "info detail"}, loud...)) {
 		t.Errorf("with -v=2: %q", got)
 	}
-	// The last line is of the same form.
+	// The last line is JSON as well.
 	for _, arguments := range [][]string{{"doctor", "now"}, {"export", "--none"}} {
 		var last struct{ Level, Msg string }
 		code, _, stderr := runCommand(append([]string{"--logging-format=json"}, arguments...)...)
@@ -241,8 +239,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 	}
 }
 
-// A place that logs an error for each request of a stranger does not fill the log, and hides no other place (attack
-// 107).
+// A call site that logs an error for each foreign request fills no log and hides no other call site (attack 107).
 func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 	defer klog.ClearLogger()
 	for _, format := range []string{logText, logJSON} {
@@ -275,8 +272,8 @@ func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 	}
 }
 
-// As the plugin of kubectl it calls itself by what the user types, and completes what kubectl hands on; by every other
-// name it is what it was.
+// Started as a kubectl plugin, the command names itself as the user types it and completes for kubectl; other names
+// change nothing.
 func TestAdaptToName_isThePluginOfKubectl(t *testing.T) {
 	for started, want := range map[string]string{
 		"/bin/kubizone": "kubizone may", "kubectl-kubizone": "kubectl kubizone may", "C/kubectl-kubizone.exe": "kubectl kubizone may",

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// Found 12: a controller beside `kubizone up` says that up delivers by itself, and ends.
+// Found 12: beside `kubizone up`, a controller reports that up delivers already, and ends.
 func TestController_saysThatAStandaloneServerDelivers(t *testing.T) {
 	t.Parallel()
 	server := standalone.Start(t)

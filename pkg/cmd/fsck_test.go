@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// store is a data directory with an empty ledger in it, and etcd running.
+// startStore starts etcd on a data directory with an empty ledger.
 func startStore(t *testing.T) (path string, member *embed.Member, stop func()) {
 	t.Helper()
 	path = t.TempDir()
@@ -46,7 +46,7 @@ func putKey(t *testing.T, member *embed.Member, do func(*clientv3.Client) error)
 	must.Succeed(t, do(client))
 }
 
-// F2, F3: clean and damaged, through the process that has the directory and after it.
+// F2, F3: clean and damaged, through the running process and after the end.
 func TestFsck_findsDamageBesideAServerAndAfterIt(t *testing.T) {
 	t.Parallel()
 	path, member, stop := startStore(t)

@@ -35,8 +35,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// hostile is a text of a tenant: a terminal obeys it, its second line pretends to be the program's, and none of it is
-// printable but "owned" and "forged".
+// hostile has terminal controls and a forged second line. Only "owned" and "forged" are printable.
 var hostile = func() string {
 	text := "owned\x1b]0;t\x07\x1b[31m\b\x7f\r\nforged: \u061c\u200e\u200f\u2028\u2029\ufeff\U000e0041"
 	for r := '\u0080'; r <= '\u009f'; r++ {
@@ -50,12 +49,11 @@ var hostile = func() string {
 	return text
 }()
 
-// oneLine is hostile where a line break ends a word.
+// oneLine is hostile without line breaks.
 var oneLine = strings.NewReplacer("\r", "", "\n", "").Replace(hostile)
 
 func isUnprintable(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
 
-// expectTame fails where a text obeys a tenant.
 func expectTame(t *testing.T, text string) {
 	t.Helper()
 	if at := strings.IndexFunc(text, isUnprintable); at >= 0 {
@@ -68,11 +66,11 @@ func expectTame(t *testing.T, text string) {
 	}
 }
 
-// notTexts have a form of their own.
+// notTexts are types with their own encoding.
 var notTexts = []reflect.Type{reflect.TypeFor[*metav1.Time](), reflect.TypeFor[*metav1.MicroTime](), reflect.TypeFor[*metav1.FieldsV1](),
 	reflect.TypeFor[*runtime.RawExtension](), reflect.TypeFor[runtime.RawExtension]()}
 
-// fillTexts writes hostile into every empty text of an object, one element into every empty list and map.
+// fillTexts writes hostile into every empty string, and one element into every empty list and map.
 func fillTexts(v reflect.Value, depth int) {
 	if depth > 12 || !v.CanSet() || slices.Contains(notTexts, v.Type()) {
 		return
@@ -124,14 +122,13 @@ func makeConditions(types ...string) (all []metav1.Condition) {
 
 type hostileObject map[string]any
 
-// asKind returns the object with its kind in a version, which clients need.
 func (o hostileObject) asKind(version, kind string) hostileObject {
 	typed := maps.Clone(o)
 	typed["apiVersion"], typed["kind"] = version, kind
 	return typed
 }
 
-// hostileObjects are the objects of the API, by resource: what commands look at to go on is as they expect it.
+// Objects are valid where a command depends on the value.
 func hostileObjects(t *testing.T) map[string]hostileObject {
 	objects := map[string]any{
 		"records": &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "TXT"}, Status: v1alpha1.RecordStatus{
@@ -163,8 +160,7 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 	return written
 }
 
-// serveHostile answers as an API server whose tenants wrote hostile wherever there is a text; where refuses is true it
-// refuses every request in such words. It returns the path of a kubeconfig.
+// serveHostile has hostile in every text, or in a refusal of every request, and returns a kubeconfig.
 func serveHostile(t *testing.T, refuses bool) string {
 	t.Helper()
 	objects := hostileObjects(t)
@@ -221,7 +217,7 @@ func serveHostile(t *testing.T, refuses bool) string {
 		case object == nil || len(parts) > 2 && strings.HasPrefix(parts[1], "owned"):
 			answer(int(refusal.Code), refusal)
 		case len(parts) > 2 && parts[1] == "raw":
-			_, _ = io.WriteString(w, oneLine) // lines are the server's own
+			_, _ = io.WriteString(w, oneLine) // line breaks are the server's
 		case len(parts) > 2 && r.URL.Query().Has("watch"):
 			answer(http.StatusOK, map[string]any{"type": "MODIFIED", "object": v1alpha1.ZoneChanges{Changes: []v1alpha1.ZoneChange{
 				{Added: []v1alpha1.Entry{{FQDN: hostile, RData: hostile}}}}}})
@@ -241,8 +237,8 @@ func serveHostile(t *testing.T, refuses bool) string {
 	return path
 }
 
-// hostileRows are the command lines of the commands that ask an API server, without the flag for the form of output. In
-// them HOSTILE is the text of a tenant, and MANIFEST and ZONEFILE are files of one.
+// hostileRows are the arguments of commands that query an API server, without the output flag. HOSTILE is the text,
+// MANIFEST and ZONEFILE are hostile files.
 var hostileRows = map[string][]string{
 	"kubizone apply":   {"-f MANIFEST", "-f RECORDS", "-f HOSTILE", "--delete HOSTILE"},
 	"kubizone changes": {"team/raw", "team/zone --follow", "HOSTILE"},
@@ -262,7 +258,6 @@ var hostileRows = map[string][]string{
 	"kubizone why":              {"record", "HOSTILE"},
 }
 
-// hostileLines are those of all others.
 var hostileLines = map[string][]string{
 	"kubizone":                       {"HOSTILE", "-v HOSTILE version"},
 	"kubizone apiserver":             {"--etcd-servers HOSTILE --authentication-kubeconfig HOSTILE"},
@@ -288,7 +283,6 @@ var hostileLines = map[string][]string{
 	"kubizone version":               {"HOSTILE"},
 }
 
-// eachCommand calls do for a command and all below it.
 func eachCommand(command *cobra.Command, do func(*cobra.Command)) {
 	do(command)
 	for _, below := range command.Commands() {
@@ -296,7 +290,6 @@ func eachCommand(command *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// listForms returns the values of the flag for the form of output: with -o none where a command has no such flag.
 func listForms(t *testing.T, command *cobra.Command) []string {
 	t.Helper()
 	forms := []string{""}
@@ -318,9 +311,8 @@ func listForms(t *testing.T, command *cobra.Command) []string {
 	return forms
 }
 
-// TestMain_obeysNoTenant runs every command, in every form of its output, against objects, files and refusals of a
-// tenant that wrote control characters, bidirectional controls and lines of its own wherever a text may stand (attack
-// 28).
+// Every command in every output form, with objects, files and refusals full of control characters, bidirectional
+// controls and line breaks (attack 28).
 func TestMain_obeysNoTenant(t *testing.T) {
 	root := New()
 	root.InitDefaultHelpCmd()
@@ -400,7 +392,6 @@ func TestMain_obeysNoTenant(t *testing.T) {
 	}
 }
 
-// expectForm reads what a program would.
 func expectForm(t *testing.T, form, out string) {
 	t.Helper()
 	decoder := interface{ Decode(any) error }(json.NewDecoder(strings.NewReader(out)))
@@ -442,7 +433,7 @@ func expectForm(t *testing.T, form, out string) {
 	}
 }
 
-// TestMain_logsNoTenant: klog writes texts without keys as they are (attack 28).
+// klog does not escape texts without keys (attack 28).
 func TestMain_logsNoTenant(t *testing.T) {
 	defer klog.ClearLogger()
 	for _, format := range []string{logText, logJSON} {

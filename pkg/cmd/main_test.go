@@ -10,6 +10,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The small tests of commands that contain the whole server stand here, each in the file of its command: to link a
-// test binary with the server takes 6 s of processor time, ten times as long as any of these tests.
+// The tests that link the whole server share this package: a link takes 6 s of CPU time, ten times as long as any of
+// them.
 func TestMain(m *testing.M) { os.Exit(store.Main(m)) }

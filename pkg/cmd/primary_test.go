@@ -32,7 +32,7 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// said keeps what a process says.
+// said records output.
 type said struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -50,7 +50,6 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// findLine waits for a line and returns what its only group matches.
 func (s *said) findLine(t *testing.T, ended <-chan error, pattern string) string {
 	t.Helper()
 	expression := regexp.MustCompile(`(?m)` + pattern)
@@ -68,7 +67,6 @@ func (s *said) findLine(t *testing.T, ended <-chan error, pattern string) string
 	return ""
 }
 
-// runUntilEnd runs until the function returned is called, which is when the test ends at the latest.
 func runUntilEnd(t *testing.T, run func(ctx context.Context) error) (ended chan error, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -114,8 +112,7 @@ func transferZone(t *testing.T, server string) string {
 	return string(text)
 }
 
-// transferredWith transfers the zone until it has the text: views and primaries follow writes, and are asked before
-// they have.
+// Views follow writes with a delay.
 func transferredWith(t *testing.T, server, want string) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -129,7 +126,7 @@ func transferredWith(t *testing.T, server, want string) string {
 	}
 }
 
-// A primary far from the server hands out what the one inside it does, follows it, and goes on without it (2).
+// A remote primary serves the server's zones, follows changes, and continues without the server (2).
 func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	t.Parallel()
 	at := must.Get(rig.FreePort())(t)
@@ -180,7 +177,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 // 1 and 4
 func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	t.Parallel()
-	nobody, err := rig.FreePort() // nothing listens there
+	nobody, err := rig.FreePort() // without a listener
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +204,6 @@ func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	}
 }
 
-// All that is wrong is said at once, each by its flag.
 func TestPrimary_saysAllThatIsWrong(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, err := completeOptions(t, io.Discard, "--dns-listen", "5300", "--health-listen", "nowhere:1", "--kubeconfig", missing, "--dns-view",

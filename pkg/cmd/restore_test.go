@@ -30,7 +30,7 @@ func runRestore(t *testing.T, arguments ...string) error {
 	return command.ExecuteContext(t.Context())
 }
 
-// (1): without a backup there is no directory either.
+// (1): without a backup no directory is created.
 func TestRestore_leavesNothingWhereTheBackupIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	err := runRestore(t, dir+"/nothing", "--data-dir", dir+"/data")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A controller trusts public servers of webhooks in an image that has no file but the program.
+// A controller trusts public CAs in an image without files.
 func TestRoots_areThereWithoutASystem(t *testing.T) {
 	if os.Getenv("SSL_CERT_FILE") != "/nonexistent" {
 		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")

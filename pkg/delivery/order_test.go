@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// An RRset that failed goes behind the rest with all that changes at its name, the one first that failed longest ago;
-// one that was written, or that failed in another zone, does not.
+// An RRset that failed moves to the end with all changes at its name, the oldest failure first. A write, or a failure
+// in another zone, moves nothing.
 func TestWriteOrder(t *testing.T) {
 	var order delivery.WriteOrder
 	zone, other := name.MustParse("example."), name.MustParse("other.")
@@ -44,7 +44,7 @@ func TestWriteOrder(t *testing.T) {
 	order.Note(zone, key("c", rdata.A), false)
 	order.Note(other, key("c", rdata.A), true)
 	expect("c.example. A ", "d.example. A a.example. A b.example. A b.example. TXT ")
-	order.Note(zone, key("d", rdata.A), true) // once more
+	order.Note(zone, key("d", rdata.A), true) // failed again
 	order.Note(zone, key("a", rdata.A), false)
 	expect("a.example. A c.example. A ", "b.example. A b.example. TXT d.example. A ")
 	order.Forget(zone)

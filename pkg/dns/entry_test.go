@@ -10,8 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// TestEntry_line: an entry is one line of a master file (S6.1: fqdn, class,
-// type, ttl, rdata; RFC 1035 §5.1 for their order).
+// The order of a master file's line: fqdn, class, type, ttl, rdata (S6.1; RFC 1035 §5.1).
 func TestEntry_line(t *testing.T) {
 	for _, tc := range []struct {
 		entry Entry

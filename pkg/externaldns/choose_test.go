@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// endpointOf is an endpoint as a source makes it: RESOURCE NAME TYPE TARGET,TARGET.
+// endpointOf parses RESOURCE NAME TYPE TARGET,TARGET.
 func endpointOf(text string) *contract.Endpoint {
 	words := strings.Fields(text)
 	e := &contract.Endpoint{DNSName: words[1], RecordType: words[2], Targets: strings.Split(words[3], ",")}
@@ -31,7 +31,6 @@ func showEndpoint(e *contract.Endpoint) string {
 	return fmt.Sprintf("%s %s %s %s", e.Labels[contract.LabelResource], e.DNSName, e.RecordType, strings.Join(e.Targets, ","))
 }
 
-// chooseAmong answers endpoints; judge judges a copy of each candidate.
 func chooseAmong(s Standing, endpoints []*contract.Endpoint, judge func(*Candidate) *Candidate) ([]*contract.Endpoint, []Candidate) {
 	wanted := Group(ours.MakeCandidates(s, endpoints))
 	ours.AddHolders(s, wanted)
@@ -49,7 +48,7 @@ func admitCandidate(c *Candidate) *Candidate {
 	return c
 }
 
-// X2, X3, X4: what external-dns is answered, and which objects are refused, whatever the order.
+// X2, X3, X4: the answer to external-dns and the refused objects, in any order.
 func TestChoose(t *testing.T) {
 	const inA, inB = "ingress/a/web", "ingress/b/web"
 	refusedIn := func(namespaces ...string) func(*Candidate) *Candidate {
@@ -63,8 +62,8 @@ func TestChoose(t *testing.T) {
 	undecided := func(c *Candidate) *Candidate { return c }
 	for _, c := range []struct {
 		name            string
-		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone takes it
-		says            string // texts of the object that it was made for, split by |; "": the object is gone; "?": not read
+		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone adopts it
+		says            string // texts of the Record's object, split by |; "": the object is gone; "?": unreadable
 		wanted          []string
 		verdict         func(*Candidate) *Candidate
 		answer, refused []string
@@ -213,15 +212,13 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// object is a source of external-dns with one host.
 type object struct {
 	resource, host string
 	addresses      []string
 }
 
-// joinObjects makes endpoints of objects as external-dns v0.22 does: of each kind it joins those of one host. Services
-// are sorted by their names, other kinds come in any order, and a DNSEndpoint with a target that is none takes the
-// whole host with it.
+// joinObjects joins endpoints of a kind and host as external-dns v0.22 does: Services sorted by name, others in any
+// order. A DNSEndpoint with an invalid target drops the host.
 func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint) {
 	ordered := slices.Clone(objects)
 	random.Shuffle(len(ordered), func(i, j int) { ordered[i], ordered[j] = ordered[j], ordered[i] })
@@ -255,8 +252,8 @@ func joinObjects(random *rand.Rand, objects []*object) (all []*contract.Endpoint
 	return all
 }
 
-// Whatever objects another namespace makes, with a rule of the zone or without: while an object has its name, its
-// Record stands in its namespace, with its addresses and no others. The other has the name when it is withdrawn.
+// While an object wants a name, no objects of other namespaces, with or without a rule, change the Record or
+// addresses. Another namespace gets the name after the withdrawal.
 func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -333,12 +330,12 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 	}
 }
 
-// PTR endpoints of --create-ptr come from no object: each namespace gets the hosts of its own objects.
+// PTR endpoints have no object: each namespace gets the hosts of its objects.
 func TestMakeCandidates_ofPointers(t *testing.T) {
 	all := ours.MakeCandidates(nil, []*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
 		endpointOf("ingress/a/six s.org AAAA 2001:db8::1"),
-		endpointOf("ingress/b/other a.org A 192.0.2.7"), // the host at another address says nothing
+		endpointOf("ingress/b/other a.org A 192.0.2.7"), // the host at another address does not count
 		endpointOf("- 1.2.0.192.in-addr.arpa PTR a.org,b.org"),
 		endpointOf("- 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa PTR s.org"),
 		endpointOf("- 9.2.0.192.in-addr.arpa PTR a.org"),
@@ -356,8 +353,8 @@ func TestMakeCandidates_ofPointers(t *testing.T) {
 	}
 }
 
-// Of joined targets a namespace has the pointers to those of its Record alone, whichever object is named (attack: a
-// pointer from an address of the attacker's to a host of another namespace, made in that namespace).
+// Of joined targets a namespace gets only pointers to its Record's addresses, whichever object is named (attack: a
+// pointer from the attacker's address to another namespace's host).
 func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	endpoints := []*contract.Endpoint{
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
@@ -377,14 +374,14 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 	}
 }
 
-// External-dns joins the endpoints of all objects that want a name, of all namespaces: what the object does not say is
-// taken away (attack: an address of one's own in the RRset of another tenant).
+// Targets absent from the named object are dropped, as external-dns joins the endpoints of all objects (attack: a
+// tenant's address in the RRset of another).
 func TestKeepTargets(t *testing.T) {
 	for _, c := range []struct{ texts, targets, kept string }{
 		{"192.0.2.1", "192.0.2.1,203.0.113.6", "192.0.2.1."},
 		{"2001:DB8::1|x", "2001:db8:0::1,2001:db8::6", "2001:db8::1."},
 		{"192.0.2.1, 192.0.2.2", "192.0.2.1,192.0.2.2,203.0.113.6", "192.0.2.1,192.0.2.2."},
-		{"nothing", "192.0.2.1,203.0.113.6", "192.0.2.1,203.0.113.6."}, // of a Gateway, or a default: it cannot be known
+		{"nothing", "192.0.2.1,203.0.113.6", "192.0.2.1,203.0.113.6."}, // a Gateway or a default: unknowable
 		{"203.0.113.61", "192.0.2.1,203.0.113.6", "192.0.2.1,203.0.113.6."},
 	} {
 		kind := "A"

@@ -20,7 +20,7 @@ import (
 
 var ours = Mapping{Owner: "default"}
 
-// X1, X3: each type that external-dns knows, as a Record and back.
+// X1, X3: each type of external-dns, as a Record and back.
 func TestMakeRecord_andBack(t *testing.T) {
 	for _, c := range []struct {
 		kind, target, value, back string
@@ -37,7 +37,7 @@ func TestMakeRecord_andBack(t *testing.T) {
 		{"SRV", "0 0 5060 sip.example.net", "0 0 5060 sip.example.net.", "0 0 5060 sip.example.net."},
 		{"NAPTR", `1 1 "s" "a" "" _sip._udp.example.net`, `1 1 "s" "a" "" _sip._udp.example.net.`, `1 1 "s" "a" "" _sip._udp.example.net.`},
 		{"MX", "0 .", "0 .", "0 ."},
-		{"CNAME", "a b", "a b", "a b"}, // the server says what is wrong
+		{"CNAME", "a b", "a b", "a b"}, // the server reports the fault
 		{"TXT", "The end.", "The end.", "The end."},
 		{"TXT", "v=spf1 -all", "v=spf1 -all", "v=spf1 -all"},
 		{"TXT", `"two" "strings."`, `"two" "strings."`, `"two" "strings."`},
@@ -61,7 +61,7 @@ func TestMakeRecord_andBack(t *testing.T) {
 	}
 }
 
-// X1: what has no form is refused, with the field and the next step.
+// X1: the refusal has the field and the next step.
 func TestMakeRecord_refuses(t *testing.T) {
 	for want, e := range map[string]*contract.Endpoint{
 		"dnsName":       {DNSName: "a..b", RecordType: "A", Targets: []string{"192.0.2.1"}},
@@ -84,7 +84,6 @@ func TestMakeRecord_refuses(t *testing.T) {
 	must.Get(ours.MakeRecord(fine))(t)
 }
 
-// standingRecord makes a Record as the server has it.
 func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values ...string) *v1alpha1.Record {
 	t.Helper()
 	r := must.Get(ours.MakeRecord(&contract.Endpoint{DNSName: fqdn, RecordType: kind, Targets: values,
@@ -95,15 +94,15 @@ func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 	return r
 }
 
-// A Record is ours by its label and by its field manager: one that a tenant makes by hand is not, whatever it says
-// (attack: a forged Record).
+// Both label and field manager mark a Record of external-dns, so a tenant's manual copy does not count (attack: a
+// forged Record).
 func TestReadStanding_isOursAlone(t *testing.T) {
 	mine := standingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	older := standingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
 	mine.CreationTimestamp = metav1.NewTime(time.Unix(200, 0))
 	older.CreationTimestamp = metav1.NewTime(time.Unix(100, 0))
 	untaken := standingRecord(t, "team-x", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
-	untaken.Status.ZoneRef = nil // made before the zone was there
+	untaken.Status.ZoneRef = nil // older than the zone
 	forged := standingRecord(t, "team-x", "ingress/team-a/web", "forged.example.org", "A", "192.0.2.6")
 	forged.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl-create"}}
 	other := standingRecord(t, "team-a", "ingress/team-a/web", "other.example.org", "A", "192.0.2.1")
@@ -128,7 +127,7 @@ func TestReadStanding_isOursAlone(t *testing.T) {
 	}
 }
 
-// The texts of external-dns' registry are given back, and what says so without being one is not.
+// Texts of external-dns' registry are returned, imitations in Records are not.
 func TestEndpoints_giveTextsBack(t *testing.T) {
 	r := standingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	text := `"heritage=external-dns,external-dns/owner=x,external-dns/resource=ingress/team-a/web"`

@@ -17,7 +17,7 @@ import (
 
 type contextKey struct{}
 
-// A handler meets what it meets on a connection, and the sender what a server answers.
+// Handler and sender see the same as over a connection.
 func TestTransport_isAsAConnection(t *testing.T) {
 	seen := make(chan string, 1)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,6 @@ func TestTransport_isAsAConnection(t *testing.T) {
 	}
 }
 
-// A request ends with its sender's context.
 func TestTransport_endsWithTheContext(t *testing.T) {
 	why := errors.New("the client has left")
 	ctx, leave := context.WithCancelCause(t.Context())

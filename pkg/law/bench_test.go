@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// BenchmarkDecide decides writes of a tenant whose facts are at hand: what the law itself costs.
+// BenchmarkDecide has all facts in memory.
 func BenchmarkDecide(b *testing.B) {
 	for _, delegations := range []int{1, 10000} {
 		w := newWorld()
@@ -37,7 +37,7 @@ func BenchmarkDecide(b *testing.B) {
 				Rule: rule}); refusal != nil {
 				b.Fatal(refusal)
 			}
-			w.outbox = nil // no record stands yet
+			w.outbox = nil // no Records yet
 		}
 		put := func(n, kind, value string) law.Record {
 			t, _ := rdata.ParseType(kind)

@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// claimTwin reads S4.7 to S4.14 as they are written, over all records of a zone, and says whether they refuse a
-// tenant's record there. judged is false where something else decides: no rule allows the record at all, or another
-// sentence is about its type (S4.15, S4.16).
+// claimTwin reads S4.7 to S4.14 literally, over all records of a zone, and reports whether they refuse a tenant's
+// record. judged is false if another rule decides: no rule allows the record, or its type has a separate rule
+// (S4.15, S4.16).
 func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
 	owner, ok := fqdn.Rel(z.FQDN())
 	types := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}
@@ -30,7 +30,7 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	t := &tenancy{world: w, zone: z, asks: object{r.Namespace, r.Name}}
 	t.records = t.listMembers()
 	grants := listGrants(z, r, owner, t.findOwnAbove(baseName(owner)))
-	var kept rules.Admission // by which it stands at that base already
+	var kept rules.Admission // the admission of the stored record at this base
 	stands := false
 	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
 		at := was.ownerIn(z)
@@ -51,16 +51,16 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	}), true
 }
 
-// twinGrant is a kind of rule by which a record is asked for, and the shared rule, nil for none. keeps says that it
-// stands by such a rule already, and literal that the rule gives its very name.
+// twinGrant is a kind of rule that allows the record, with the shared rule or nil. keeps: the record already has
+// this kind of admission. literal: the rule names the owner itself.
 type twinGrant struct {
 	kind           rules.Admission
 	rule           *rules.Rule
 	keeps, literal bool
 }
 
-// listGrants tells by which kinds of rules a zone allows a tenant's record (S4.1 to S4.6, S4.7, S4.12 to S4.14).
-// Patterns with "*" end in the name own, or below it (S4.9).
+// listGrants returns the kinds of rules that allow a tenant's record (S4.1 to S4.6, S4.7, S4.12 to S4.14). Only
+// patterns with "*" that end at or below own count (S4.9).
 func listGrants(z *law.Zone, r *law.Record, owner, own name.Rel) (out []twinGrant) {
 	at, _ := owner.In(z.FQDN())
 	base := baseName(owner)
@@ -86,7 +86,7 @@ func listGrants(z *law.Zone, r *law.Record, owner, own name.Rel) (out []twinGran
 			}):
 				g = twinGrant{kind: rules.AdmittedShared, rule: rule}
 			case !allowsSome(z, r.Namespace, base, own):
-				continue // S4.7: it speaks for its base name
+				continue // S4.7: the record speaks for its base name
 			case owner == base && !strings.Contains(to.Text, "*"):
 				g.kind = rules.AdmittedLiteral
 			}
@@ -96,13 +96,11 @@ func listGrants(z *law.Zone, r *law.Record, owner, own name.Rel) (out []twinGran
 	return out
 }
 
-// givesShared reports whether a rule gives a name with shared: true.
 func givesShared(z *law.Zone, rule *rules.Rule, n name.Rel) bool {
 	at, _ := n.In(z.FQDN())
 	return slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool { return to.Shared && to.Pattern.Match(at, z.FQDN()) })
 }
 
-// tenancy is what stands in a zone beside a record that asks.
 type tenancy struct {
 	*world
 	zone    *law.Zone
@@ -110,7 +108,6 @@ type tenancy struct {
 	records []tenantRecord
 }
 
-// tenantRecord is an adopted record, by its base name.
 type tenantRecord struct {
 	namespace string
 	base      name.Rel
@@ -129,7 +126,7 @@ func (t *tenancy) listMembers() (out []tenantRecord) {
 	return out
 }
 
-// passesTable reads the table of N4, for one kind of rule.
+// passesTable applies the table of N4 to one kind of rule.
 func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	base, z := baseName(owner), t.zone
 	joins := func(r tenantRecord, n name.Rel) bool { // S4.13
@@ -143,7 +140,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 			(len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace))
 	}
 	tenant := func(r tenantRecord) bool { return r.namespace != z.Namespace }
-	claims := func(n name.Rel) (others bool) { // of other tenants
+	claims := func(n name.Rel) (others bool) { // by other tenants
 		for _, r := range t.records {
 			others = others || r.base == n && tenant(r) && !joins(r, n)
 		}
@@ -161,7 +158,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 				return true
 			}
 		}
-		for _, c := range t.zones { // zones below that no zone between encloses
+		for _, c := range t.zones { // direct child zones
 			at, below := c.zone.FQDN().Rel(z.FQDN())
 			if c.zone.Pending || c.zone.View != z.View || !below || !under(at) || c.zone.UID == z.UID ||
 				c.zone.Namespace == t.asks.Namespace {
@@ -217,7 +214,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 		return false // S4.10, S4.12
 	}
 	if others {
-		return false // at it
+		return false // a claim at the base
 	}
 	if g.kind == rules.AdmittedLiteral || base.IsApex() {
 		return true // S4.12
@@ -227,7 +224,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 			if claims(up) {
 				return false
 			}
-			break // the nearest decides
+			break // the nearest claim decides
 		}
 	}
 	if othersBelow() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return under(r.base) && !tenant(r) }) {
@@ -251,7 +248,7 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	return true
 }
 
-// passesGuest reads S4.23 and S4.24 for a record by an underscore rule. What stands keeps its name and its type.
+// passesGuest applies S4.23 and S4.24 to an underscore rule. A stored record keeps its name and type.
 func (t *tenancy) passesGuest(rtype rdata.Type, owner name.Rel, literal bool) bool {
 	base := baseName(owner)
 	var before *law.Record
@@ -266,7 +263,7 @@ func (t *tenancy) passesGuest(rtype rdata.Type, owner name.Rel, literal bool) bo
 	return before != nil || mine || !t.hidesName(base)
 }
 
-// findHolder reports whose a name is: of the nearest name at or above it that is claimed, own or named.
+// findHolder reports whether the tenant or others hold the nearest claimed, own or named name at or above n.
 func (t *tenancy) findHolder(n name.Rel) (mine, others bool) {
 	ns, z := t.asks.Namespace, t.zone
 	for up, ok := n, true; ok && (up == n || !up.IsApex()); up, ok = up.Parent() {
@@ -290,8 +287,7 @@ func (t *tenancy) findHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// hidesName reports whether a wildcard answers for a name that has no data, and for which a name below makes it stop
-// (RFC 4592).
+// hidesName reports whether data below n would hide it from the wildcard that answers for it now (RFC 4592).
 func (t *tenancy) hidesName(n name.Rel) bool {
 	stands := func(is func(name.Rel) bool, self bool) bool {
 		for o, r := range t.world.records {
@@ -325,8 +321,8 @@ func (t *tenancy) hidesName(n name.Rel) bool {
 	return false
 }
 
-// joinsBelow reports whether all that the namespace of a record below a name claims there is by shared rules, and the
-// rule that is asked for covers it.
+// joinsBelow reports whether r's namespace claims names below base by shared rules only, which the requested rule
+// covers.
 func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 	for _, x := range t.records {
 		if x.namespace == r.namespace && x.base != base && isUnder(base, x.base) && x.admission != rules.AdmittedShared {
@@ -336,7 +332,6 @@ func (t *tenancy) joinsBelow(r tenantRecord, g twinGrant, base name.Rel) bool {
 	return len(g.rule.Namespaces) == 0 || slices.Contains(g.rule.Namespaces, r.namespace)
 }
 
-// givesLiterally reports whether a rule for the namespace that asks names a name, which no "*" does.
 func (t *tenancy) givesLiterally(n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
 	return slices.ContainsFunc(t.zone.Rules, func(rule rules.Rule) bool {
@@ -347,7 +342,6 @@ func (t *tenancy) givesLiterally(n name.Rel) bool {
 	})
 }
 
-// namesShared reports whether a rule names a name literally with shared: true.
 func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
 	return slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
@@ -355,7 +349,6 @@ func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 	})
 }
 
-// allowsSome reports whether a zone allows a namespace records of some type at a name.
 func allowsSome(z *law.Zone, namespace string, owner, own name.Rel) bool {
 	at, _ := owner.In(z.FQDN())
 	return slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
@@ -366,7 +359,7 @@ func allowsSome(z *law.Zone, namespace string, owner, own name.Rel) bool {
 	})
 }
 
-// listNamed reads S4.20: the names that a rule gives its namespaces literally.
+// listNamed returns the literal names of a rule (S4.20).
 func listNamed(z *law.Zone, r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -389,8 +382,8 @@ func listNamed(z *law.Zone, r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
-// findOwnAbove returns the deepest own name above a base name (S4.9). It returns the apex if the tenant has a claim or
-// a reserved name at that name or below, or has its record at the base name already.
+// findOwnAbove returns the deepest own name above a base name (S4.9), or the apex if the tenant has a claim or a
+// reserved name at or below the own name, or a record at the base name.
 func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
 	if was := t.world.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == t.zone.UID &&
 		was.placed.Admission != rules.AdmittedUnderscore && baseName(was.ownerIn(t.zone)) == base {
@@ -419,7 +412,7 @@ func (t *tenancy) findOwnAbove(base name.Rel) name.Rel {
 
 func isService(n name.Rel) bool { return slices.Contains(serviceLabels, n.String()) }
 
-// hasOwnData reports whether own has data at an underscore name or above it, or at the wildcard beside it (S4.14).
+// hasOwnData reports whether own has data at or above an underscore name, or at the wildcard beside it (S4.14).
 func (t *tenancy) hasOwnData(owner name.Rel) bool {
 	for o, r := range t.world.records {
 		if o.Namespace != t.zone.Namespace || r.placed.Zone == nil || r.placed.Zone.UID != t.zone.UID {
@@ -433,12 +426,12 @@ func (t *tenancy) hasOwnData(owner name.Rel) bool {
 	return false
 }
 
-// endsIn reports whether a pattern without "*", or what follows its last label with one, is a name or below it.
+// endsIn reports whether a literal pattern, or the labels after the last "*" of another, are at or below n.
 func endsIn(z *law.Zone, text string, n name.Rel) bool {
 	return n.IsApex() || !strings.Contains(text, "*") || isUnder(n, endOf(z, text))
 }
 
-// endOf is what follows the last label of a pattern with "*", as a name of the zone.
+// endOf returns the labels after the last "*" of a pattern as a name of the zone.
 func endOf(z *law.Zone, text string) name.Rel {
 	labels := strings.Split(text, ".")
 	for strings.Contains(strings.Join(labels, "."), "*") {
@@ -454,8 +447,7 @@ func endOf(z *law.Zone, text string) name.Rel {
 	return name.Apex
 }
 
-// reachesBase reads S4.20: whether a pattern of a namespace reaches a base name in spite of the names that rules give
-// others. The zone has the rules of its Delegations.
+// reachesBase reads S4.20. z has the rules of its Delegations.
 func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool {
 	if namespace == z.Namespace || !strings.Contains(text, "*") {
 		return true
@@ -475,7 +467,6 @@ func reachesBase(z *law.Zone, text string, base name.Rel, namespace string) bool
 	return true
 }
 
-// givesZone reports whether a pattern gives a namespace a zone below z.
 func givesZone(z *law.Zone, p pattern.Pattern, n name.Name, namespace string) bool {
 	owner, _ := n.Rel(z.FQDN())
 	if base := baseName(owner); base != owner && namespace != z.Namespace {
@@ -484,8 +475,8 @@ func givesZone(z *law.Zone, p pattern.Pattern, n name.Name, namespace string) bo
 	return p.Match(n, z.FQDN()) && reachesBase(z, p.String(), owner, namespace)
 }
 
-// snatchesName reads S2.14 for a record that a cascade takes in after it waited by its annotation for the name of
-// another namespace: that one has a rule for the name still, and none names it for the record.
+// snatchesName reads S2.14 for a cascade that adopts a Record waiting by annotation: another namespace still has a
+// rule for the name, and no rule names the name for the Record.
 func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	if other == "" || other == r.Namespace || plan.Record.Zone == nil || r.Namespace == plan.Record.Zone.Namespace {
 		return false
@@ -503,7 +494,6 @@ func (w *world) snatchesName(r *law.Record, plan *law.Plan, other string) bool {
 	return adopts && !had && !named && allowsSome(z, other, baseName(owner), name.Apex)
 }
 
-// listRulesFor lists what a zone allows the namespace and type of a record.
 func listRulesFor(z *law.Zone, r *law.Record) (out []rules.RecordRule) {
 	for _, rule := range z.Rules {
 		if len(rule.Namespaces) > 0 && !slices.Contains(rule.Namespaces, r.Namespace) {
@@ -518,8 +508,8 @@ func listRulesFor(z *law.Zone, r *law.Record) (out []rules.RecordRule) {
 	return out
 }
 
-// nestedClaims lists claims of two tenants in a zone that nest, neither of which is by a literal rule, where the owner
-// has given the lower one no name between them by such a rule (S4.8, S4.12).
+// nestedClaims returns nested claims of two tenants, both without a literal rule, unless the owner has given the
+// lower tenant a name between them by a literal rule (S4.8, S4.12).
 func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	t := &tenancy{world: w, zone: z}
 	all := t.listMembers()
@@ -535,7 +525,7 @@ func (w *world) nestedClaims(z *law.Zone) (out []string) {
 			})
 			at, _ := low.base.In(z.FQDN())
 			above, _ := up.base.In(z.FQDN())
-			given := slices.ContainsFunc(w.tenures, func(x tenure) bool { // also where the tenant has deleted it since
+			given := slices.ContainsFunc(w.tenures, func(x tenure) bool { // also if the tenant has deleted it since
 				return x.given && x.namespace == low.namespace && x.name.Encloses(at) && x.name != above && above.Encloses(x.name)
 			})
 			if !between && !given {
@@ -546,7 +536,7 @@ func (w *world) nestedClaims(z *law.Zone) (out []string) {
 	return out
 }
 
-// delegatesAway reports whether an adopted NS record other than the one that asks stands at n.
+// delegatesAway reports another adopted NS record at n.
 func (t *tenancy) delegatesAway(n name.Rel) bool {
 	for o, r := range t.world.records {
 		if o != t.asks && r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && r.record.Type == rdata.NS && r.ownerIn(t.zone) == n {
@@ -556,8 +546,8 @@ func (t *tenancy) delegatesAway(n name.Rel) bool {
 	return false
 }
 
-// listHosts returns the names below the apex that NS records there name, and MX, SVCB and HTTPS records there of the
-// zone's own namespace, with those of the zone's own name servers.
+// listHosts returns the targets below the apex of NS records at the apex, of the own namespace's MX, SVCB and HTTPS
+// records there, and of the zone's name servers.
 func (t *tenancy) listHosts() []name.Rel {
 	out := slices.Clone(t.zone.MadeNames)
 	for o, r := range t.world.records {
@@ -586,7 +576,7 @@ func (t *tenancy) listHosts() []name.Rel {
 	return out
 }
 
-// baseName: the labels that follow the last label that is * or begins with _.
+// baseName returns the labels after the last label that is * or begins with _.
 func baseName(owner name.Rel) name.Rel {
 	labels, n := owner.Labels(), owner
 	for i := len(labels) - 1; i >= 0; i-- {
@@ -600,12 +590,11 @@ func baseName(owner name.Rel) name.Rel {
 	return n
 }
 
-// isUnder reports whether n is up or below it.
 func isUnder(up, n name.Rel) bool {
 	return n == up || strings.HasSuffix(n.String(), "."+up.String()) || up.IsApex()
 }
 
-// isQuiet reports whether nothing is on its way, so that what stands decides.
+// isQuiet reports whether no cascade is pending: the stored state decides.
 func (w *world) isQuiet() bool {
 	if len(w.outbox)+len(w.pendingCuts) > 0 {
 		return false
@@ -618,7 +607,6 @@ func (w *world) isQuiet() bool {
 	return true
 }
 
-// findLongest returns the longest zone at or above a record's name, and that name.
 func (w *world) findLongest(r *law.Record) (*law.Zone, name.Name) {
 	view := r.View
 	fqdn, err := name.Parse(r.DomainName)

@@ -11,16 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// delegationObject is a Delegation in a world: what it asks for, in which zone it is in force, and where it waits.
+// delegationObject is a Delegation: the request, the zone where it is in force, and the wait.
 type delegationObject struct {
 	spec   zones.DelegationSpec
 	uid    string
-	in     string // uid of the zone, "" for none
+	in     string // uid of the zone, or ""
 	reason string
 	waits  *law.Waiting
 }
 
-// putDelegation is a client's create or update of a Delegation.
 func (w *world) putDelegation(o object, spec zones.DelegationSpec) (*law.Plan, *law.Refusal) {
 	was := w.delegations[o]
 	ask := zones.DelegationAsk{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, After: &spec, Now: w.now, WorkID: w.makeUID("work")}
@@ -48,7 +47,7 @@ func (w *world) decideDelegation(o object, ask zones.DelegationAsk) (*law.Plan, 
 		return nil, out.Refusal
 	}
 	plan := *out.Plan
-	plan.Orphan, plan.OrphanBefore = nil, nil // which letter they have is the ledger's matter
+	plan.Orphan, plan.OrphanBefore = nil, nil // the ledger assigns the letters
 	w.applyPlan(o, false, &plan, nil)
 	w.countPendingCuts()
 	if ask.After == nil {
@@ -63,8 +62,7 @@ func (w *world) decideDelegation(o object, ask zones.DelegationAsk) (*law.Plan, 
 	return out.Plan, nil
 }
 
-// takeIn decides the Delegations anew that a work finds: those of the zone that it purges, and those that wait for a
-// zone.
+// takeIn decides a work's Delegations: those of the purged zone, and those waiting for a zone.
 func (w *world) takeIn(work *law.Work) {
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]
@@ -90,7 +88,6 @@ func (w *world) takeIn(work *law.Work) {
 	}
 }
 
-// ofNamespaces are the candidates of a scan of namespaces, from the objects.
 func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 	target := object{scan.Target.Namespace, scan.Target.Name}
 	for o, r := range w.records {
@@ -116,8 +113,7 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 	return out
 }
 
-// uniteRules returns a zone with the rules of all its Delegations as its own: what they are meant to be together
-// (S4.3).
+// uniteRules returns a zone with its Delegations' rules added (S4.3).
 func (w *world) uniteRules(z *law.Zone) *law.Zone {
 	out := *z
 	out.Rules = slices.Clone(z.Rules)
@@ -129,7 +125,6 @@ func (w *world) uniteRules(z *law.Zone) *law.Zone {
 	return &out
 }
 
-// checkDelegations recomputes what the keys of a zone say of Delegations.
 func (w *world) checkDelegations(standing map[string]*law.Zone, report func(string, ...any)) {
 	rules, inForce := map[law.Key][]law.DelegatedRule{}, map[string]int{}
 	for _, o := range sortedObjects(w.delegations) {
@@ -178,7 +173,7 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 	}
 }
 
-// checkNamed recomputes what owners say of the names that Delegations give literally (S4.22).
+// checkNamed recomputes the owners' facts about names given literally by Delegations (S4.22).
 func (w *world) checkNamed(standing map[string]*law.Zone, report func(string, ...any)) {
 	want := map[law.Key]map[string]int{}
 	for _, d := range w.delegations {

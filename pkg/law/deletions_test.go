@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// act is that an RRset comes to a zone or goes, by the zone's own namespace or by another.
 type act struct {
 	at    int64
 	own   bool
@@ -20,14 +19,12 @@ type act struct {
 	comes bool
 }
 
-// brake is a zone as its numbers show it.
 type brake struct {
 	zone Zone
 	h    Holding
-	// sets are its RRsets.
 	sets map[string]bool
 	now  int64
-	// young is what the last act had the client told.
+	// young is the excess reported to the client.
 	young *Excess
 }
 
@@ -37,8 +34,7 @@ func newBrake(percent int64) *brake {
 	return b
 }
 
-// applyAct carries out an act, and reports whether a hold begins. What is there already does not come, nor does go what
-// is not there.
+// applyAct reports whether a hold begins. It ignores additions of present and removals of absent RRsets.
 func (b *brake) applyAct(a act) bool {
 	if b.now, b.young = a.at, nil; b.sets[a.name] == a.comes {
 		return false
@@ -60,9 +56,9 @@ func (b *brake) applyAct(a act) bool {
 	return c.Held
 }
 
-// exact is the rule that S7.5 had: of each content of the last ten minutes it counts the RRsets, by their names, that
-// the zone's own namespace removed and has not put back. A zone is held where that is more than the share of one
-// content, and at least ten. Once held, that content counts.
+// exact is the former rule of S7.5: for each content of the last ten minutes, count the RRsets, by name, removed by
+// the zone's own namespace and not put back. Ten RRsets above the share of any content hold the zone, and then only
+// that content counts.
 type exact struct {
 	percent  int
 	sets     map[string]bool
@@ -71,7 +67,7 @@ type exact struct {
 	acts     int
 }
 
-// pastContent is what a zone had until a time, and until it had seen so many acts.
+// pastContent is the content of a zone until a time and a number of acts.
 type pastContent struct {
 	until     int64
 	acts      int
@@ -111,7 +107,7 @@ func (e *exact) applyAct(a act) (began bool) {
 		case !a.comes && a.own:
 			p.lost[a.name] = true
 		case !a.comes && !p.lost[a.name]:
-			delete(p.had, a.name) // another's own: it is in no share any more
+			delete(p.had, a.name) // another namespace's removal leaves every share
 		}
 		if e.held == nil && a.own && !a.comes && p.isExceeded(e.percent) {
 			e.held, began = p, true
@@ -123,15 +119,12 @@ func (e *exact) applyAct(a act) (began bool) {
 	return began
 }
 
-// trace is what happened, by which the differences between the two rules are told.
 type trace []act
 
-// findFirst returns the number of the first act after a time.
 func (t trace) findFirst(at int64) int {
 	return slices.IndexFunc(t, func(a act) bool { return a.at > at })
 }
 
-// othersSince is the number of acts of others since a time.
 func (t trace) othersSince(at int64) (n int) {
 	for _, a := range t[t.findFirst(at):] {
 		if !a.own {
@@ -141,7 +134,7 @@ func (t trace) othersSince(at int64) (n int) {
 	return n
 }
 
-// takenSince are the RRsets that the zone's own namespace took since a time and has not put back.
+// takenSince returns the own namespace's removals since a time, without those put back.
 func (t trace) takenSince(at int64) map[string]bool {
 	taken, put := map[string]bool{}, map[string]bool{}
 	for _, a := range t[t.findFirst(at):] {
@@ -159,8 +152,7 @@ func (t trace) takenSince(at int64) map[string]bool {
 	return taken
 }
 
-// explainMissed tells why the exact rule holds a zone for what is lost of p and the number does not; "": for no
-// reason that S7.5 allows.
+// explainMissed returns why only the exact rule holds a zone for the losses of p; "" if S7.5 allows no such reason.
 func (t trace) explainMissed(now int64, p *pastContent) string {
 	if t.othersSince(now-1800) > 0 {
 		return "others' names"
@@ -182,13 +174,13 @@ func (t trace) explainMissed(now int64, p *pastContent) string {
 	return ""
 }
 
-// hasYoung reports whether p had an RRset that came in the last thirty minutes.
+// hasYoung reports whether p had an RRset younger than thirty minutes.
 func (t trace) hasYoung(now int64, p *pastContent) bool {
 	from := t.findFirst(now - 1800)
 	return slices.ContainsFunc(t[from:max(p.acts, from)], func(a act) bool { return a.comes && p.had[a.name] })
 }
 
-// explainAdded tells why the number holds a zone and the exact rule does not.
+// explainAdded returns why only the counting rule holds a zone.
 func (t trace) explainAdded(now int64, contents []*pastContent) string {
 	taken := t.takenSince(now - 600)
 	switch {
@@ -199,13 +191,12 @@ func (t trace) explainAdded(now int64, contents []*pastContent) string {
 	case len(t.takenSince(now-1800)) > len(taken):
 		return "spread over more than ten minutes"
 	case slices.ContainsFunc(contents, func(p *pastContent) bool { return t.hasYoung(now, p) }):
-		return "younger than thirty minutes" // the share of what stood throughout is of less
+		return "younger than thirty minutes" // fewer RRsets remained throughout, so the share is smaller
 	}
 	return ""
 }
 
-// TestDeletions_besideTheExactRule_S7_5 holds the number beside the rule that knew every RRset by name, on random
-// traces. Where they differ, the reason is one that S7.5 allows.
+// S7.5 on random traces: the counting rule and the exact rule differ only for allowed reasons.
 func TestDeletions_besideTheExactRule_S7_5(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -226,7 +217,7 @@ func TestDeletions_besideTheExactRule_S7_5(t *testing.T) {
 	}
 }
 
-// compareRules runs a trace until one of the rules holds the zone, and where both do, until one ends that.
+// compareRules runs a trace until a rule holds the zone, or until either ends a hold of both.
 func compareRules(t *testing.T, all trace, percent int, seen map[string]int) {
 	t.Helper()
 	b, e := newBrake(int64(percent)), &exact{percent: percent, sets: map[string]bool{}}
@@ -260,7 +251,7 @@ func compareRules(t *testing.T, all trace, percent int, seen map[string]int) {
 	seen["none"]++
 }
 
-// compareEnds runs a trace on from an act, at which both rules hold the zone, until one ends the hold.
+// compareEnds continues from a hold by both rules until either ends.
 func compareEnds(b *brake, e *exact, all trace, from int) (string, bool) {
 	held, past, taken := *b.h.Held, e.held, b.h.Held.Had.Own-b.zone.Deletions.Own-len(e.held.lost)
 	for i, a := range all[from:] {
@@ -285,7 +276,7 @@ func compareEnds(b *brake, e *exact, all trace, from int) (string, bool) {
 	return "ended: neither", true
 }
 
-// randomTrace is of a zone that is made, and lives for an hour or two: slow churn, bursts of either namespace, pauses.
+// randomTrace returns an hour or two of a zone: slow churn, bursts of either namespace, pauses.
 func randomTrace(random *rand.Rand) (t trace) {
 	now, size := int64(1_000_000), 10+random.IntN(60)
 	for i := range size {
@@ -317,7 +308,6 @@ func randomTrace(random *rand.Rand) (t trace) {
 	})
 }
 
-// makeBurst is count acts in a row, gap seconds apart.
 func makeBurst(from, gap int64, own, comes bool, prefix string, count int) (t trace) {
 	for i := range count {
 		t = append(t, act{from + int64(i)*gap, own, fmt.Sprint(prefix, i), comes})
@@ -332,8 +322,8 @@ func joinTraces(parts ...trace) (t trace) {
 	return t
 }
 
-// TestDeletions_ofKnownShapes_S7_5 has what users do: held says at which act of all the hold begins, -1 for never, and
-// ends whether the zone is held at the end. told is the first act that has the client told of young RRsets.
+// Typical user actions. held is the act at the begin of the hold, -1 for none; ends: held at the end; told is the
+// first act with a warning of young RRsets.
 func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	t.Parallel()
 	const made, hour = 1_000_000, 1_003_600
@@ -345,7 +335,7 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 		return makeBurst(from, gap, own, false, prefix, count)
 	}
 	for name, test := range map[string]struct {
-		then []trace // after the zone is made
+		then []trace
 		held int
 		ends bool
 		told int
@@ -386,14 +376,13 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	}
 }
 
-// The client is told of the very deletion that would hold the zone, had all of it stood for an hour. Some of what goes
-// is put back.
+// The warning comes at the very deletion that would hold the zone if all RRsets were an hour old.
 func TestDeletions_tellsOfYoung_S7_6(t *testing.T) {
 	t.Parallel()
 	told := 0
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 17))
-		const made = 600_000 // a period begins then
+		const made = 600_000 // a period begins here
 		size := 5 + random.IntN(40)
 		var comes, goes trace
 		for i := range size {
@@ -427,7 +416,7 @@ func TestDeletions_tellsOfYoung_S7_6(t *testing.T) {
 	}
 }
 
-// Others neither hold a zone nor let it out, whatever they do and when, and whatever the clocks of the servers say.
+// Other namespaces neither begin nor end a hold, under any clocks.
 func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -459,8 +448,8 @@ func TestDeletions_ofOthers_S7_7(t *testing.T) {
 	}
 }
 
-// What the zone's own namespace takes from what stood for twenty minutes holds the zone, whatever others do meanwhile,
-// and whenever a clock goes back. One that goes ahead makes what stands now what stood.
+// Removals by the own namespace from content older than twenty minutes hold the zone, whatever others write and
+// whenever a clock goes back. A clock that goes ahead ages the present content.
 func TestDeletions_whateverElse_S7_5(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -470,7 +459,7 @@ func TestDeletions_whateverElse_S7_5(t *testing.T) {
 			b.applyAct(a)
 		}
 		now += 1200 + random.Int64N(7200)
-		b.applyAct(act{now, false, "first", true}) // else no write of a server whose clock is right says that the others stood
+		b.applyAct(act{now, false, "first", true}) // a write with a correct clock makes the others count as old
 		for i := range 40 {
 			for range random.IntN(6) {
 				b.applyAct(act{now, false, fmt.Sprint("t", random.IntN(500)), random.IntN(3) > 0})
@@ -489,7 +478,6 @@ func TestDeletions_whateverElse_S7_5(t *testing.T) {
 	}
 }
 
-// The clock alone changes nothing: it only says which periods passed.
 func TestDeletions_advanceTo(t *testing.T) {
 	t.Parallel()
 	at := func(rrsets int) Stock { return Stock{rrsets, rrsets} }

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// signedFamily is a world with zone org., whose rule for the namespace team says ds, and n signed zones below it.
+// signedFamily returns a world with zone org., whose rule for namespace team has ds, and n signed zones below.
 func signedFamily(t *testing.T, n int) (w *world, org zones.ZoneSpec) {
 	t.Helper()
 	w = newWorld()
@@ -47,7 +47,6 @@ func signedFamily(t *testing.T, n int) (w *world, org zones.ZoneSpec) {
 	return w, org
 }
 
-// countDS returns how many DS the view of a zone has.
 func (w *world) countDS(o object) (n int) {
 	for e := range w.views[w.zones[o].zone.UID].Entries() {
 		if e.Type == rdata.DS {
@@ -57,11 +56,11 @@ func (w *world) countDS(o object) (n int) {
 	return n
 }
 
-// S7.5: what the parent counts for another namespace's child is that one's, and so its DS: no zone is held for them,
-// whether they go with its keys or because a rule says ds no more.
+// S7.5: a child's DS belong to the child's namespace: their removal, with the keys or with the rule's ds, holds no
+// zone.
 func TestDS_areTheChilds_S7_8(t *testing.T) {
 	t.Parallel()
-	const children = 30 // with three RRsets each
+	const children = 30 // three RRsets each
 	w, org := signedFamily(t, children)
 	at := object{"owner", "org"}
 	for i := range children {
@@ -85,7 +84,7 @@ func TestDS_areTheChilds_S7_8(t *testing.T) {
 	}
 }
 
-// S5.8: the Records of a DS RRset leave room for as many DS as a signed zone may give it.
+// S5.8: Records leave room for all DS of a signed zone.
 func TestDS_besideRecords_S5_8(t *testing.T) {
 	t.Parallel()
 	w, org := signedFamily(t, 1)

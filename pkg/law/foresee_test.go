@@ -9,8 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A plan says which removals hold a zone (S7.5): by what stands now, since it will have stood when the plan is applied,
-// and by what the last periods had, of which some is gone already.
+// S7.5: removals of present content, which is old at the commit, and of earlier contents with lost RRsets.
 func TestForeseeHold_S7_5(t *testing.T) {
 	stood := law.Stock{RRsets: 12, Own: 12}
 	for _, c := range []struct {

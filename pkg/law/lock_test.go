@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// A cascade that decides, beside the one that moves names there, what waits at one of them leaves it waiting, and does
-// not say of it what is said of a Record on its way: that one passes the lock.
+// Under another cascade, Records at locked names stay waiting. Their status must not say "moving": a moving Record
+// passes the lock.
 func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 	w := newWorld()
 	put := func(r law.Record) {

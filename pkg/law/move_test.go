@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// beginMove makes a zone above the name of a record of a, and takes so many steps of its move.
 func beginMove(t *testing.T, steps int) (*world, *law.Work) {
 	t.Helper()
 	w := newWorld()
@@ -34,7 +33,7 @@ func beginMove(t *testing.T, steps int) (*world, *law.Work) {
 	return w, work
 }
 
-// A zone that is deleted while Records come into it locks their names, though none of them stands in it yet.
+// The lock holds even before the first arrival.
 func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	for steps := range 2 {
 		w, _ := beginMove(t, steps)
@@ -49,7 +48,6 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	}
 }
 
-// A Record that is between two zones stays under its name as one that stands does.
 func TestLock_keepsARecordOnItsWay_S1_7(t *testing.T) {
 	elsewhere := recordOf("a", "stands", "other.org.", rdata.A, "192.0.2.1")
 	refuses := func(w *world, when string) {

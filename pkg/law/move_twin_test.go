@@ -21,45 +21,41 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// A zone comes, goes or ends, and its records move in steps, between which clients write. Beside this world stand two
-// in which all that stood moves at once: before all that clients wrote meanwhile, and after it. A name that a namespace
-// has in the first world alone it got in the gap; one that it has in both others and not in the first it lost there.
+// A zone is created, deleted or ended, and its records move in steps, with writes between. Two other worlds move
+// all records at once: before these writes, and after. A name that a namespace gets only in the first world was
+// gained in the gap; a name missing only there was lost.
 
-// movingWorld is a world whose cascades stop behind each step.
+// movingWorld is a world whose cascades stop after each step.
 type movingWorld struct {
 	*world
-	// unlocked leaves the locks out.
 	unlocked bool
-	labels   map[string]string // of works, by id: the same in all worlds that did the same
+	labels   map[string]string // by work id: equal in worlds with equal histories
 	walks    map[string]*walk  // by label
-	retried  []int             // writes that were refused for now
-	freed    bool              // a client took something away
+	retried  []int             // writes to retry
+	freed    bool              // a write may have freed names
 }
 
-// walk is a cascade that has begun.
 type walk struct {
 	work *law.Work
 	next func() (stage, bool)
 	stop func()
-	at   string // of its last stage
+	at   string // kind of the last stage
 	rest []candidate
 }
 
-// stage is what a walk has done by one of its steps.
 type stage struct {
 	kind   string // "begun", "moved", "unlocked", "tried", "ended"
 	object object
 }
 
-// happening is what happened in the world of steps, for the others to do the same.
+// happening is an event for the other worlds to repeat.
 type happening struct {
 	stage
-	label string // of the work; "": a client wrote, or all was settled
-	write int    // -1: none
+	label string // of the work; "" for a client's write, or if all works ended
+	write int    // index, or -1
 	at    time.Time
 }
 
-// gapWrite is a client's write.
 type gapWrite struct {
 	record *law.Record
 	zone   *zones.ZoneSpec
@@ -86,8 +82,7 @@ func newMovingWorld(unlocked bool) *movingWorld {
 	return m
 }
 
-// labelWorks names the works that are owed since, after what owes them, and leaves out their locks where there are to
-// be none.
+// labelWorks labels new works by cause, and removes their locks in an unlocked world.
 func (m *movingWorld) labelWorks(cause string) {
 	n := 0
 	for _, x := range m.outbox {
@@ -111,7 +106,6 @@ func (m *movingWorld) labelWorks(cause string) {
 	}
 }
 
-// isLocked reports whether names move.
 func (m *movingWorld) isLocked() bool {
 	for _, v := range m.facts {
 		if h, ok := v.(*law.Holding); ok && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return !w.Locks.IsZero() }) {
@@ -121,7 +115,7 @@ func (m *movingWorld) isLocked() bool {
 	return false
 }
 
-// writeInGap is a client's write. It reports whether it was refused for now.
+// writeInGap reports whether the client must retry.
 func (m *movingWorld) writeInGap(i int, x gapWrite) (later bool, answer string) {
 	var refusal *law.Refusal
 	had := x.gone != nil || x.zone != nil || m.records[object{x.record.Namespace, x.record.Name}] != nil
@@ -150,8 +144,7 @@ func (m *movingWorld) writeInGap(i int, x gapWrite) (later bool, answer string) 
 	return refusal.Kind == law.Later, refusal.Message
 }
 
-// stepsOf carries a work out. atOnce says how many records leave their zone before the first of them comes into the
-// next.
+// stepsOf executes a work. atOnce records leave their zone before the first of them enters the next.
 func (m *movingWorld) stepsOf(x *walk, label string, atOnce int) iter.Seq[stage] {
 	work := x.work
 	return func(yield func(stage) bool) {
@@ -203,7 +196,7 @@ func (m *movingWorld) stepsOf(x *walk, label string, atOnce int) iter.Seq[stage]
 	}
 }
 
-// tryRest decides one of what waits, or stands and moves nowhere.
+// tryRest decides a waiting object, or an object that stays in its zone.
 func (m *movingWorld) tryRest(x *walk, label string, o object, zone bool) {
 	i := slices.IndexFunc(x.rest, func(c candidate) bool { return c.object == o && c.zone == zone })
 	if i < 0 {
@@ -219,7 +212,7 @@ func (m *movingWorld) tryRest(x *walk, label string, o object, zone bool) {
 	m.labelWorks(label)
 }
 
-// walkOf is the cascade of a label, which begins where it has not; nil: none is owed.
+// walkOf returns the cascade of a label, begun if necessary, or nil.
 func (m *movingWorld) walkOf(label string, atOnce int) *walk {
 	if x := m.walks[label]; x != nil {
 		return x
@@ -234,7 +227,6 @@ func (m *movingWorld) walkOf(label string, atOnce int) *walk {
 	return x
 }
 
-// walkTo goes on until a stage.
 func (m *movingWorld) walkTo(x *walk, kind string) {
 	for x != nil && x.at != kind && x.at != "ended" {
 		s, ok := x.next()
@@ -245,7 +237,6 @@ func (m *movingWorld) walkTo(x *walk, kind string) {
 	}
 }
 
-// settleMoves carries out all that is owed, and tries what waits.
 func (m *movingWorld) settleMoves() {
 	for _, label := range slices.Sorted(maps.Keys(m.walks)) {
 		m.walkTo(m.walks[label], "ended")
@@ -255,7 +246,7 @@ func (m *movingWorld) settleMoves() {
 	m.settleAll()
 }
 
-// retryWrites has the clients that were refused for now ask again, and reports those that were answered.
+// retryWrites repeats the writes refused for now, and reports the answers.
 func (m *movingWorld) retryWrites(writes []gapWrite, answered func(i int, answer string)) {
 	waiting := m.retried
 	m.retried = nil
@@ -268,8 +259,8 @@ func (m *movingWorld) retryWrites(writes []gapWrite, answered func(i int, answer
 	}
 }
 
-// repeatMoves does in another world what happened in one, but moves at once all that stood: when its cascade has begun,
-// or at the end of that lock.
+// repeatMoves repeats events in another world, but moves all records at once: at the begin of the cascade, or at
+// the end of its lock.
 func (m *movingWorld) repeatMoves(happened []happening, writes []gapWrite, first bool) {
 	note := func(int, string) {}
 	for _, h := range happened {
@@ -307,8 +298,7 @@ func (m *movingWorld) repeatMoves(happened []happening, writes []gapWrite, first
 	}
 }
 
-// listNames returns which objects of which namespaces have which names in which zones, each with namespace and base
-// name.
+// listNames maps each object with its name and zone to its namespace and base name.
 func (m *movingWorld) listNames() map[string]string {
 	out := map[string]string{}
 	for o, r := range m.records {
@@ -329,11 +319,10 @@ func (m *movingWorld) listNames() map[string]string {
 	return out
 }
 
-// moveScene is what stands before a move, and the write that begins it.
 type moveScene struct {
 	zones    []zones.ZoneSpec
 	records  []law.Record
-	withdraw *zones.ZoneSpec // what the zone above is without its rule
+	withdraw *zones.ZoneSpec // the zone above without its rule
 	begins   gapWrite
 }
 
@@ -356,7 +345,6 @@ func (s *moveScene) setUp(unlocked bool) *movingWorld {
 	return m
 }
 
-// beginMove has the zone come, go or end.
 func (s *moveScene) beginMove(m *movingWorld) {
 	m.now = m.now.Add(time.Second)
 	if s.withdraw != nil {
@@ -389,7 +377,7 @@ func drawMoveScene(t *rapid.T) *moveScene {
 	}
 	for range rapid.IntRange(1, 10).Draw(t, "records") {
 		r := drawRecord(t)
-		if rapid.Bool().Draw(t, "plain") { // most stand where the zone is
+		if rapid.Bool().Draw(t, "plain") { // most records are in the zone
 			r.ZoneRef, r.View, r.DomainName = nil, "", rapid.SampledFrom(someOwners[:12]).Draw(t, "at")
 		}
 		s.records = append(s.records, r)
@@ -410,7 +398,7 @@ func drawMoveScene(t *rapid.T) *moveScene {
 	return s
 }
 
-// drawGapWrite draws a client's write, mostly of a record at, above or below names that others have.
+// drawGapWrite draws a client's write, mostly at, above or below names of others.
 func (m *movingWorld) drawGapWrite(t *rapid.T) gapWrite {
 	switch rapid.IntRange(0, 9).Draw(t, "write") {
 	case 0:
@@ -434,7 +422,6 @@ func (m *movingWorld) drawGapWrite(t *rapid.T) gapWrite {
 	}
 }
 
-// drawNear draws a name at, above or below one.
 func drawNear(t *rapid.T, at name.Name) string {
 	if up, ok := at.Parent(); ok && up.String() != "." && rapid.IntRange(0, 4).Draw(t, "above") == 0 {
 		at = up
@@ -446,8 +433,6 @@ func drawNear(t *rapid.T, at name.Name) string {
 	return text
 }
 
-// moveInSteps carries out a move in steps with clients between them, and returns what happened, what they wrote, and
-// whether names were locked.
 func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gapWrite) {
 	second := func() { m.now = m.now.Add(time.Second) }
 	wrote := func(i int, answer string) {
@@ -475,7 +460,7 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 			}
 		}
 		second()
-		var first []string // of each namespace
+		var first []string // per namespace
 		by := map[string]bool{}
 		for _, x := range m.outbox {
 			if !by[x.By] {
@@ -521,9 +506,9 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 	return happened, writes
 }
 
-// compareMoves returns what differs from both worlds in which what stood moves at once; nil: nothing. Where something
-// went in the middle of the move (frees), or another zone came or went, what stood finds others before it, or none:
-// that a namespace has more at a base name where it stood (stood) is no gain then, and that it has less there no loss.
+// compareMoves returns differences from both worlds with moves at once. If a write freed names (frees), or another
+// zone came or went, records meet other neighbours: then more or fewer names of a namespace at a base name where it
+// was before (stood) are no difference.
 func compareMoves(stood map[string]bool, frees bool, steps, first, last *movingWorld) (out []string) {
 	have, one, other := steps.listNames(), first.listNames(), last.listNames()
 	for _, x := range slices.Sorted(maps.Keys(have)) {
@@ -539,7 +524,6 @@ func compareMoves(stood map[string]bool, frees bool, steps, first, last *movingW
 	return out
 }
 
-// tellMove draws a move and returns what differs, and whether names were locked in it.
 func tellMove(t *rapid.T, unlocked bool) (differs []string, locked bool) {
 	s := drawMoveScene(t)
 	defer func() {
@@ -572,9 +556,9 @@ func tellMove(t *rapid.T, unlocked bool) (differs []string, locked bool) {
 	return compareMoves(stood, m.freed, m, worlds[0], worlds[1]), locked
 }
 
-// S2.10: what moves in steps ends as if it had moved at once.
+// S2.10.
 func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
-	often := 8 // as a few seconds allow
+	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		often = 400
 	}
@@ -595,7 +579,7 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 	t.Logf("names were locked in %d of %d moves", locked, all)
 }
 
-// The test of the test: without locks there are moves in which a namespace gets a name in the gap.
+// The test of the twin: without locks, some namespace gains a name in the gap.
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

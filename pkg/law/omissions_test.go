@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// omissions leave a rule out of the law: before text in a file stands instead, which omits the rule where OMITTED is
-// true. By it one of the twins hears a stranger: of speakers or of strangers.
+// omissions remove a rule from the law: in file, instead replaces text, and omits the rule if OMITTED is true. Then
+// the twin must fail.
 var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S4.8 below", "TestSpeakers", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {\n",
 		"\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil && !OMITTED {\n"},
@@ -52,8 +52,7 @@ var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noteTaken() {\n", "if OMITTED {\nreturn\n}\n"},
 }
 
-// TestOmissions_areHeard builds the law once so that each rule of omissions can be left out, and has the twin that
-// tests its goal fail without it (F9).
+// One build of the law has all omissions; each must make its twin fail (F9).
 func TestOmissions_areHeard(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"rules/omitted.go": "package rules\n\nimport \"os\"\n\n" +
@@ -88,7 +87,7 @@ func TestOmissions_areHeard(t *testing.T) {
 	}
 	run := func(t *testing.T, rule, tests string) (out string, err error) {
 		c := exec.CommandContext(t.Context(), program, "-test.run", tests, "-test.failfast", "-rapid.nofailfile", "-rapid.shrinktime=100ms")
-		c.Env = append(os.Environ(), "KUBIZONE_TEST_LONG=1", "OMITTED_RULE="+rule) // it ends when something is heard
+		c.Env = append(os.Environ(), "KUBIZONE_TEST_LONG=1", "OMITTED_RULE="+rule) // ends at the first finding
 		text, err := c.CombinedOutput()
 		return string(text), err
 	}

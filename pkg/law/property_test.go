@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// A small forest, so that names, namespaces and zones meet all the time.
+// A small forest, so that names, namespaces and zones collide.
 var (
 	someNamespaces = []string{"owner", "a", "b"}
 	someZones      = []object{{"owner", "org"}, {"owner", "example"}, {"owner", "sub"}, {"a", "zone"}, {"b", "zone"}}
@@ -39,14 +39,14 @@ var (
 		"NS ns.example.net.", "NS ns1.b.example.org.", "DNAME example.net.",
 		"MX 10 www", "MX 10 www.example.org.", "MX 10 x.b", "HTTPS 1 x.b", "HTTPS 0 www", "SVCB 2 ns1.example.org. port=53",
 		`CAA 0 issue ";"`, "DS 1 8 2 0000000000000000000000000000000000000000000000000000000000000000"}
-	// The second of them is the value of a Record, too.
+	// The second is also the value of a Record.
 	someDS = [][]string{nil, {"1 8 2 " + strings.Repeat("0", 64)}, {"1 8 2 " + strings.Repeat("0", 64),
 		"2 13 2 " + strings.Repeat("A", 64)}, {"2 13 2 " + strings.Repeat("A", 64)}}
 	someTypes = [][]rdata.Type{nil, nil, {rdata.A}, {rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.MX}, {rdata.NS,
 		rdata.DNAME, rdata.DS, rdata.A}}
 )
 
-// allowEverything allows everything to every namespace, so that what refuses is not S4.1.
+// allowEverything keeps S4.1 from refusing.
 func allowEverything() []rules.Rule {
 	every, apex := pattern.Pattern{}, pattern.Pattern{}
 	_, _ = every.UnmarshalText([]byte("*")), apex.UnmarshalText([]byte("@"))
@@ -168,7 +168,7 @@ func drawRecord(t *rapid.T) law.Record {
 	return r
 }
 
-// describeState returns all of the world that a refusal must leave alone.
+// describeState returns all state that a refusal must not change.
 func (w *world) describeState() string {
 	var lines []string
 	for k, v := range w.facts {
@@ -185,10 +185,9 @@ func (w *world) describeState() string {
 	return strings.Join(lines, "\n")
 }
 
-// TestForest does random things to a small forest and holds the whole-state
-// checker against it after each (I1–I5, S4.8, S5.6, S6.1, S6.7, S6.8, S7.1),
-// where nothing is on its way also a twin of the holder rule (S4.9–S4.8, S6.2),
-// what counts as deleted (S7.5), and once everything owed is done, that nothing was forgotten (S2.3–S2.7).
+// Random acts on a small forest. After each act the checker compares all state (I1–I5, S4.8, S5.6, S6.1, S6.7,
+// S6.8, S7.1). In a quiet world a twin checks the holder rule (S4.9–S4.8, S6.2) and deletions (S7.5). Once all
+// works are done, nothing is forgotten (S2.3–S2.7).
 func TestForest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -242,9 +241,9 @@ func TestForest(t *testing.T) {
 				}
 				plan, refusal := w.putRecord(r)
 				refused(before, refusal)
-				if refusal != nil && strings.Contains(refusal.Message, "stays there") { // S1.7: the user makes it anew
+				if refusal != nil && strings.Contains(refusal.Message, "stays there") { // S1.7: the user recreates the Record
 					w.deleteRecord(object{r.Namespace, r.Name})
-					judged = false // by what it is without the record
+					judged = false // without the record
 					plan, refusal = w.putRecord(r)
 				}
 				switch {
@@ -311,8 +310,8 @@ func TestForest(t *testing.T) {
 					}
 				})
 			},
-			"record": record, "record too": record, "another record": record, // records are what there is most of
-			"many": func(t *rapid.T) { // so many that their going is a mass deletion (S7.5), or all of them
+			"record": record, "record too": record, "another record": record, // weighted: worlds have more records than other objects
+			"many": func(t *rapid.T) { // enough for a mass deletion (S7.5), or all
 				by := object{rapid.SampledFrom([]string{"owner", "owner", "a"}).Draw(t, "namespace"), "many"}
 				for i := range 12 {
 					o := object{by.Namespace, fmt.Sprint(by.Name, i)}
@@ -382,7 +381,7 @@ func TestForest(t *testing.T) {
 					}
 				})
 			},
-			"release now": func(t *rapid.T) { // of what stands, and nothing else changes
+			"release now": func(t *rapid.T) { // of present objects, with no other change
 				var all []object
 				for _, o := range sortedObjects(w.delegations) {
 					all = append(all, object{Namespace: o.Namespace, Name: "delegation " + o.Name})
@@ -452,15 +451,14 @@ func TestForest(t *testing.T) {
 			"": func(t *rapid.T) { w.now = w.now.Add(time.Second) },
 		})
 		settled()
-		if w.asked > 18 { // a move asks about two zones, and in each about those that lose names to it
+		if w.asked > 18 { // a move asks about two zones, and in each about the zones that lose names
 			t.Fatalf("a decision took %d rounds of facts", w.asked)
 		}
 	})
 }
 
-// TestHeldChild does to the parents of a held zone what may change them: zones between come and go, rules too, the
-// zone and its parent are renamed and renamed back, and its name servers are edited. Its count
-// stays (S7.5, checkHolds).
+// Around the held zone, zones between come and go, rules change, the zone and its parent are renamed there and
+// back, and name servers change. The count stays (S7.5, checkHolds).
 func TestHeldChild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -539,7 +537,7 @@ func TestHeldChild(t *testing.T) {
 				zone(o, map[string]string{"c": "c.example.", "b": "b.c.example."}[o.Name], nil, rapid.IntRange(0, 3).Draw(t,
 					"delegates") > 0)
 			}),
-			"cut": act(func(t *rapid.T) { // above it, by the owner of the top: an external cut (S3.11)
+			"cut": act(func(t *rapid.T) { // above the zone, by the owner of the top: an external cut (S3.11)
 				r := law.Record{Namespace: "owner", Name: "cut", DomainName: "c.example.", Type: rdata.NS}
 				v, _ := rdata.Parse(rdata.NS, "ns.example.net.")
 				if r.Values = append(r.Values, v); w.records[object{"owner", "cut"}] != nil {
@@ -581,7 +579,6 @@ func sortedObjects[V any](m map[object]V) []object {
 	return slices.SortedFunc(maps.Keys(m), func(x, y object) int { return strings.Compare(x.String(), y.String()) })
 }
 
-// drawDelegation is a Delegation for a zone of its namespace, which may not stand yet.
 func drawDelegation(t *rapid.T) (object, zones.DelegationSpec) {
 	o := rapid.SampledFrom([]object{{"owner", "one"}, {"owner", "two"}, {"owner", "three"}, {"a", "one"}}).Draw(t, "delegation")
 	stand := slices.DeleteFunc(slices.Clone(someZones), func(z object) bool { return z.Namespace != o.Namespace })

@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// The refusal says how much there is, and at which names, and how to go on. Its facts are bounded, so it may know a
-// part only.
+// The refusal has number and names of others' objects, and the next step. Bounded facts may give a partial count.
 func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 	has := func(count int64, namespaces int, names ...string) *law.Foreign {
 		f := &law.Foreign{Count: count}
@@ -33,7 +32,7 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 	for _, c := range []struct {
 		what                  string
 		records, first, zones *law.Foreign
-		says                  string // "": it passes
+		says                  string // "": allowed
 	}{
 		{"nothing", has(0, 0), nil, has(0, 0), ""},
 		{"one record", has(1, 1), has(0, 0, "w.example."), has(0, 0), "1 record of 1 other namespace (w.example.)"},

@@ -31,31 +31,30 @@ import (
 
 var scenarios = flag.String("scenarios", "testdata/*.txt", "the files that TestScenarios runs, such as what test/model writes")
 
-// TestScenarios runs testdata/*.txt; a new case is no Go code. After every
-// command the whole state is checked, after every settle that nothing was
-// forgotten. "go test -rewrite" writes the output anew. Commands:
+// TestScenarios runs testdata/*.txt. Every command is followed by a check of the whole state, every settle by a check
+// for forgotten work. "go test -rewrite" rewrites the output. Commands:
 //
 //	zone NS/NAME [establish] [ref=NS/NAME] [view=VIEW]     create or replace; the first line is the domain name, then
 //	    ns HOST [ADDRESS...]                                   spec.nameServers
 //	    allow PATTERN,... [types=A,...] [shared] [to NS...]    a rule for records
 //	    zones PATTERN,... [ds] [to NS...]                      a rule for zones
 //	    grace DURATION                                         spec.withdrawalGracePeriod, 0s without
-//	    release NS...                                          what the annotation kubi.zone/release-now says
-//	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; what the annotation says (S7.5)
+//	    release NS...                                          the annotation kubi.zone/release-now
+//	    percent N | publish SERIAL                             spec.limits.maxDeletePercent, 30 without; the annotation (S7.5)
 //	    limit N | minimum SERIAL | ttl N | expire N | class | contact TEXT | primary NAME
-//	record NS/NAME [ref=NS/NAME] [view=VIEW] [wait]        create or replace; a line a value: NAME [TTL] TYPE RDATA;
-//	records                                                creates, a line each: NS/NAME NAME [TTL] TYPE RDATA [; ref=NS/NAME]; says what is not adopted
-//	try                                                    a create a line: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
-//	                                                       what is stored is taken back, so each is decided alone
+//	record NS/NAME [ref=NS/NAME] [view=VIEW] [wait]        create or replace; a line per value: NAME [TTL] TYPE RDATA;
+//	records                                                creates, a line each: NS/NAME NAME [TTL] TYPE RDATA [; ref=NS/NAME]; lists records not adopted
+//	try                                                    creates, a line each: NS NAME [TTL] TYPE RDATA [; ref=NS/NAME];
+//	                                                       each is decided alone, and then undone
 //	sign NS/NAME                                           status.dnssec.ds: a line each, none without
 //	delegation NS/NAME ZONE                                create or replace: lines as in zone, each rule for the namespaces of the first
-//	fill NS PREFIX COUNT                                   COUNT records; the line is as in record, with % for the number, & for three digits of it
-//	drop NS PREFIX FROM TO [every=DURATION]                delete those of fill, PREFIX with each number; says where the zone begins or ends to be held
+//	fill NS PREFIX COUNT                                   COUNT records; a line as in record, % is the number, & the number in three digits
+//	drop NS PREFIX FROM TO [every=DURATION]                delete records of fill, PREFIX with each number; reports begin and end of a hold
 //	delete record|zone|delegation NS/NAME; terminate zone NS/NAME; deleting record NS/NAME
 //	COMMAND settle                                         and then settle
 //	reset; settle; clock TIME|+DURATION; overdue; floor SERIAL jump=N (of a restored store)
-//	run DURATION                                           servers run so long: what is withdrawn may end
-//	hear                                                   what tenants say for the claimed names of others (speaker_twin_test.go)
+//	run DURATION                                           servers run so long: periods may end
+//	hear                                                   tenants' data for claimed names of others (speaker_twin_test.go)
 //	show zone|record|claims|members|entries|journal|waiting ...; grep=TEXT keeps lines with it
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob(*scenarios)
@@ -360,7 +359,7 @@ func parseRecord(t *testing.T, d *datadriven.TestData, o object, input string) l
 	return r
 }
 
-// putRecords makes records, and tells of those that are not adopted, and what is warned of.
+// putRecords returns warnings and unadopted records.
 func (w *world) putRecords(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	adopted, lines := 0, strings.Split(d.Input, "\n")
@@ -443,7 +442,6 @@ func (w *world) fillZone(t *testing.T, d *datadriven.TestData) string {
 	return fmt.Sprintf("adopted %d of %d\n%s", adopted, count, last)
 }
 
-// dropRecords deletes records that fill has made, one at a time.
 func (w *world) dropRecords(t *testing.T, d *datadriven.TestData) string {
 	var every string
 	d.MaybeScanArgs(t, "every", &every)
@@ -495,7 +493,6 @@ func describeExcess(e *law.Excess) string {
 var refusalKinds = map[law.RefusalKind]string{law.Forbidden: "403 Forbidden", law.Invalid: "422 Invalid",
 	law.Duplicate: "422 Duplicate", law.Later: "429 Later"}
 
-// describeOutcome tells what a client is told.
 func (w *world) describeOutcome(plan *law.Plan, refusal *law.Refusal) string {
 	var out strings.Builder
 	if refusal != nil {
@@ -537,7 +534,6 @@ func zoneLine(z *zoneObject) string {
 		z.delegated.Reason, z.servable.Status, z.servable.Reason)
 }
 
-// tellChanges does something and tells what changed meanwhile.
 func (w *world) tellChanges(do func()) string {
 	state := func() map[string]string {
 		lines := map[string]string{}
@@ -685,7 +681,7 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// describeClaim is a claim as "a(2 plain, 1 literal)".
+// describeClaim formats a claim as "a(2 plain, 1 literal)".
 func describeClaim(c law.Claim) string {
 	var parts []string
 	for _, x := range []struct {

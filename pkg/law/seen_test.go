@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// countFacts counts the facts of a decision, and those of them that must hold when it commits and
-// that neither the zone's own revision covers nor, as the names above it, one range (I5).
+// countFacts counts the facts of a decision, and those with a separate guard at commit, outside the zone's revision
+// and the range of the names above (I5).
 func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
 	for k := range seen.All() {
 		all++
@@ -29,7 +29,6 @@ func (w *world) countFacts(seen *law.Seen, zone string) (all, guarded int) {
 	return all, guarded
 }
 
-// decideCreation returns a Seen with all that the decision about a creation asks for, and its outcome.
 func (w *world) decideCreation(r law.Record) (*law.Seen, law.Outcome) {
 	return w.lookUpFacts(records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: &r, Now: w.now, By: r.Namespace,
 		WorkID: "work"})
@@ -70,8 +69,8 @@ func recordOf(ns, object, domain string, t rdata.Type, values ...string) law.Rec
 	return r
 }
 
-// While cascades bring records to a zone, a name of many labels takes as many guards as a
-// name of few: an IPv6 PTR has 34 labels, and one transaction takes 90 compares (S2.7).
+// While records move, a deep name needs no more guards than a shallow name: an IPv6 PTR has 34 labels, and a
+// transaction at most 90 compares (S2.7).
 func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	for _, removed := range []int{1, 4, 15} {
 		w := newWorld()
@@ -111,8 +110,8 @@ func TestSeen_guardsNoLabelOfADeepName_S2_7(t *testing.T) {
 	}
 }
 
-// The decision about a tenant's name looks at the owners from that name up to the apex, and at what lies below it, with
-// own names above (S4.9) and without.
+// The decision about a tenant's name reads the owners from the name up to the apex and below, with own names above
+// (S4.9) and without.
 func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")
@@ -149,8 +148,7 @@ func TestSeen_ofOwnNamesIsWhatClaimsNeed_S4_9(t *testing.T) {
 	}
 }
 
-// One write looks at so many of the hosts that it names at the apex as S4.10 says, however
-// many it names: each of them may have 120 labels.
+// A write reads a bounded number of hosts at the apex (S4.10): each may have 120 labels.
 func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 	w := newWorld()
 	w.quick = true
@@ -172,14 +170,13 @@ func TestSeen_ofHostsAtTheApexIsBounded_S6_15(t *testing.T) {
 			facts[n], _ = w.countFacts(seen, "")
 		}
 		t.Logf("facts for hosts: %v", facts)
-		if facts[100]-facts[8] > 2*100 { // the data at each host, that an MX warns of (S5.2)
+		if facts[100]-facts[8] > 2*100 { // the data at each host, for the warning of an MX (S5.2)
 			t.Errorf("by %s: %d facts for 8 hosts of 110 labels, and %d for 100", ns, facts[8], facts[100])
 		}
 	}
 }
 
-// Records below NS records matter to the Warning of those that come (S5.6). A zone may
-// have very many names there, and none is looked at for NS records that go.
+// Only added NS records warn of records below (S5.6): a removal must not read a huge number of names.
 func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	w := newWorld()
 	if _, refusal := w.putZone(specOf("owner", "org", "org."), true); refusal != nil {
@@ -207,9 +204,8 @@ func TestSeen_ofNSThatGoLeavesOutWhatIsBelow_S5_6(t *testing.T) {
 	}
 }
 
-// A plain record reads no wildcard, nor does a challenge at a name with data. Another challenge reads one wildcard for
-// each label without data, and, if one answers, the owners below the uppermost name that the challenge would hide
-// (S4.23).
+// A plain record, and a challenge at a name with data, read no wildcard. Another challenge reads a wildcard per
+// label without data and, if a wildcard answers, the owners below the topmost name hidden by the challenge (S4.23).
 func TestSeen_ofAChallengeIsFew_S4_23(t *testing.T) {
 	w := newWorld()
 	spec := specOf("owner", "org", "org.")

@@ -15,7 +15,7 @@ import (
 
 func pointTo(v uint32) *uint32 { return &v }
 
-// TestNextSerial holds S6.8 sentence by sentence.
+// S6.8, sentence by sentence.
 func TestNextSerial(t *testing.T) {
 	day := func(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 12, 0, 0, 0, time.UTC) }
 	for _, c := range []struct {
@@ -57,8 +57,7 @@ func TestNextSerial(t *testing.T) {
 	}
 }
 
-// TestNextSerial_neverBackwards holds over the whole space: ahead of last, never
-// 0, and a minimum within reach is consumed in two steps and only once.
+// Over the whole space: ahead of last, never 0. A minimum within reach is consumed once, in two steps.
 func TestNextSerial_neverBackwards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		last := serial.Serial(rapid.Uint32Range(1, 1<<32-1).Draw(t, "last"))

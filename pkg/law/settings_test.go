@@ -23,9 +23,8 @@ func parsePattern(t *testing.T, text string) pattern.Pattern {
 	return must.Get(pattern.Parse(text))(t)
 }
 
-// A change of the zone's rules has what stands decided anew, and a change of another setting does not (S2.5). So a new
-// setting that a decision about a record or a zone reads is one of ZoneRules: otherwise records that it forbids stand
-// on.
+// Only changes of the zone's rules have objects decided again (S2.5). A new setting that such decisions read
+// belongs in ZoneRules, else forbidden records stay.
 func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 	t.Parallel()
 	percent := uint32(7)
@@ -41,7 +40,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		"Rule.Zones":          func(s *law.ZoneSettings) { one(s).Zones = nil },
 		"Rule.Namespaces":     func(s *law.ZoneSettings) { one(s).Namespaces = []string{"another"} },
 		"Rule.DS":             func(s *law.ZoneSettings) { one(s).DS = true },
-		"RecordRule.Pattern": func(s *law.ZoneSettings) { // never without its text, which is what is stored
+		"RecordRule.Pattern": func(s *law.ZoneSettings) { // always with its stored text
 			r := &one(s).Records[0]
 			r.Pattern, r.Text = parsePattern(t, "www"), "www"
 		},
@@ -99,7 +98,7 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 	}
 }
 
-// The rule of a Delegation is stored with all that a rule says (S4.3).
+// S4.3.
 func TestRule_isStoredWhole_S4_3(t *testing.T) {
 	t.Parallel()
 	rule := rules.Rule{Namespaces: []string{"team"}, DS: true, Zones: []pattern.Pattern{parsePattern(t, "*.dev")},

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// settleAll carries out everything owed. It panics when that does not end.
+// settleAll panics if works never end.
 func (w *world) settleAll() {
 	for n := 0; len(w.outbox) > 0 || w.tryWaiting(); n++ {
 		if n > 500 {
@@ -28,7 +28,8 @@ func (w *world) settleAll() {
 	}
 }
 
-// tryWaiting is the round of the ledger (S2.7): what waits and would come in is owed. It reports whether there is any.
+// tryWaiting is the ledger's periodic retry (S2.7): it reports whether it made works for waiting objects that could
+// be adopted.
 func (w *world) tryWaiting() bool {
 	for _, o := range slices.SortedFunc(maps.Keys(w.records), compareObjects) {
 		r := w.records[o]
@@ -73,15 +74,14 @@ func (w *world) tryWaiting() bool {
 	return false
 }
 
-// candidate is something to decide anew.
 type candidate struct {
 	zone bool
 	object
 	uid     string
 	created int64
 	came    bool
-	stands  bool // it is in the zone
-	first   bool // its namespace held the name when it began to wait (S2.15)
+	stands  bool // the zone has it
+	first   bool // its namespace held the name when the wait began (S2.15)
 }
 
 func (w *world) carryOut(work *law.Work) {
@@ -104,7 +104,6 @@ func (w *world) carryOut(work *law.Work) {
 	w.finishWork(work)
 }
 
-// beginWork does what comes before the Records of a work.
 func (w *world) beginWork(work *law.Work) {
 	w.takeIn(work)
 	for _, scan := range work.Scans {
@@ -117,7 +116,6 @@ func (w *world) beginWork(work *law.Work) {
 	}
 }
 
-// finishWork takes the marks of a work away, and what its zone left.
 func (w *world) finishWork(work *law.Work) {
 	for i := len(work.Zones) - 1; i >= 0; i-- {
 		place := work.Zones[i]
@@ -144,7 +142,7 @@ func (w *world) finishWork(work *law.Work) {
 	}
 }
 
-// unlockNames ends the locks of a work (S2.11).
+// S2.11.
 func (w *world) unlockNames(work *law.Work) {
 	for _, place := range work.Zones {
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideUnlocked(s, place, work.ID) })
@@ -152,8 +150,7 @@ func (w *world) unlockNames(work *law.Work) {
 	}
 }
 
-// passTime is what a server does that runs for so long: it counts it for each withdrawal, and releases what those held
-// whose time is over (S2.5, S3.5).
+// passTime runs servers for d: it adds to each withdrawal, and releases objects after the period (S2.5, S3.5).
 func (w *world) passTime(d time.Duration) {
 	for _, k := range w.listWithdrawals() {
 		withdrawal := *w.facts[k].(*law.Withdrawal)
@@ -170,7 +167,6 @@ func (w *world) passTime(d time.Duration) {
 	}
 }
 
-// listWithdrawals returns the keys of what is withdrawn, in order.
 func (w *world) listWithdrawals() (keys []law.Key) {
 	for k := range w.facts {
 		if k.Kind == law.KindWithdrawal {
@@ -183,9 +179,9 @@ func (w *world) listWithdrawals() (keys []law.Key) {
 	return keys
 }
 
-// listCandidates of a work in the order of S2.8: what moves, of the gaining zone's own namespace, then what held its
-// name in the zone that it leaves, then the rest; and what waits: zones, since they take records in; the own namespace;
-// the namespace that held the name; the others; of each by age, then uid.
+// listCandidates returns the objects of a work in the order of S2.8. Moving records: the gaining zone's namespace,
+// holders of their names in the losing zone, others. Waiting objects: zones first, since they adopt records; then
+// the zone's own namespace, the namespace that held the name, others. Within each, by age and uid.
 func (w *world) listCandidates(work *law.Work) []candidate {
 	found := map[candidate]bool{}
 	for _, scan := range work.Scans {
@@ -265,7 +261,6 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 	return all
 }
 
-// askAgain returns the request of a cascade to decide a record anew.
 func (w *world) askAgain(o object, work *law.Work) records.RecordAsk {
 	r := w.records[o]
 	record := r.record
@@ -288,8 +283,8 @@ func (w *world) reconsiderRecord(work *law.Work, c candidate) {
 	}
 }
 
-// stepRecord takes at most so many steps with a record. It reports whether the record has left a zone, and another one
-// takes it in by the next step (I1).
+// stepRecord takes at most so many steps. It reports whether the record has left a zone and enters another in the
+// next step (I1).
 func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves bool) {
 	for range most {
 		r := w.records[c.object]
@@ -329,7 +324,6 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 	w.countPendingCuts()
 }
 
-// decideAnew decides a pending zone as a cascade does.
 func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
 	ask := zones.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
@@ -340,7 +334,6 @@ func (w *world) decideAnew(z *zoneObject) law.Outcome {
 	return out
 }
 
-// reparentZones decides anew which zone is the parent of each zone below a name is.
 func (w *world) reparentZones(work *law.Work, scan law.Scan) {
 	for again := true; again; {
 		again = false
@@ -372,14 +365,13 @@ func (w *world) reparentZones(work *law.Work, scan law.Scan) {
 	}
 }
 
-// endZone notes where a zone that ends by a decision waits.
 func (w *world) endZone(z *zoneObject, out law.Outcome) {
 	if out.Plan.Zone != nil && out.Plan.Zone.Ended != nil {
 		z.waits = out.Plan.Orphan
 	}
 }
 
-// decideParent decides the parent of a zone anew, as a cascade does; work nil: as one that changes nothing else.
+// decideParent decides a zone's parent for a cascade; for a nil work, as a cascade without other changes.
 func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	zone, spec := *z.zone, z.spec
 	spec.DS = zone.DS
@@ -390,7 +382,6 @@ func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	return w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideParent(s, ask) })
 }
 
-// reparentReferring decides it of the zones that refer to a zone object and stand elsewhere.
 func (w *world) reparentReferring(work *law.Work, scan law.Scan) {
 	for _, k := range w.listHoldingKeys() {
 		if h := w.facts[k].(*law.Holding); scan.RefersFrom(k.View, k.Name, h) {
@@ -401,7 +392,6 @@ func (w *world) reparentReferring(work *law.Work, scan law.Scan) {
 	}
 }
 
-// countPendingCuts counts what children changed in their parents.
 func (w *world) countPendingCuts() {
 	for len(w.pendingCuts) > 0 {
 		d := w.pendingCuts[0]
@@ -416,7 +406,7 @@ func (w *world) countPendingCuts() {
 		if h := w.findStanding(d.Child); h != nil {
 			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {
-				continue // the end of the hold owes it anew
+				continue // pending again after the hold
 			}
 		}
 		if ask.Cut = w.computeCut(&parent, d.Child); w.countsChild(&parent, d.Child) {
@@ -435,7 +425,7 @@ func (w *world) countPendingCuts() {
 	}
 }
 
-// findGaining returns the cascade that brings the parent's records to the child (S7.2).
+// findGaining returns the cascade that moves the parent's records to the child (S7.2).
 func (w *world) findGaining(d law.PendingCut) *law.Work {
 	h := w.zoneOf(d.View, d.FQDN)
 	if h == nil || h.UID != d.Child.UID {
@@ -449,7 +439,6 @@ func (w *world) findGaining(d law.PendingCut) *law.Work {
 	return nil
 }
 
-// findStanding returns the holding of a zone, nil where it does not stand.
 func (w *world) findStanding(zone law.Ref) *law.Holding {
 	z := w.zones[object{zone.Namespace, zone.Name}]
 	if z == nil || z.zone.UID != zone.UID || z.zone.Pending {
@@ -461,13 +450,12 @@ func (w *world) findStanding(zone law.Ref) *law.Holding {
 	return nil
 }
 
-// countsChild reports whether parent counts the child.
 func (w *world) countsChild(parent *law.Zone, child law.Ref) bool {
 	h := w.findStanding(child)
 	return h != nil && h.CountedBy(parent)
 }
 
-// computeCut returns what the child has that parent would count; nil for nothing.
+// computeCut returns the cut that parent would count for the child, or nil.
 func (w *world) computeCut(parent *law.Zone, child law.Ref) *law.CountedCut {
 	if !w.countsChild(parent, child) {
 		return nil
@@ -487,13 +475,11 @@ func (w *world) computeCut(parent *law.Zone, child law.Ref) *law.CountedCut {
 	return cut
 }
 
-// readCountedCut returns what parent has counted for the child.
 func (w *world) readCountedCut(parent, child string) *law.CountedCut {
 	c, _ := w.facts[law.CutKey(parent, child)].(*law.CountedCut)
 	return c
 }
 
-// countChild returns what parent counts for a child now; nil for nothing.
 func (w *world) countChild(parent *law.Zone, child law.Ref) *law.CountedCut {
 	if !w.countsChild(parent, child) {
 		return nil
@@ -502,7 +488,7 @@ func (w *world) countChild(parent *law.Zone, child law.Ref) *law.CountedCut {
 	return w.findStanding(child).Counts(w.computeCut(parent, child), z.DS)
 }
 
-// listRRsets returns the RRsets of a zone's records, from the record objects alone.
+// listRRsets computes the RRsets of a zone from the record objects alone.
 func (w *world) listRRsets(z *law.Zone) []content.RRset {
 	var sets []content.RRset
 	for _, r := range w.records {
@@ -515,7 +501,6 @@ func (w *world) listRRsets(z *law.Zone) []content.RRset {
 	return sets
 }
 
-// ownerIn of an adopted record in its zone.
 func (r *recordObject) ownerIn(z *law.Zone) name.Rel {
 	n, err := name.ParseIn(r.record.DomainName, z.FQDN())
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/test/situations"
 )
 
-// TestSituations puts the situations of docs/situations.md to the law. Their commands are those of TestScenarios; an
-// answer is said in short, and so is what "show record|zone" shows.
+// The situations of docs/situations.md, in the commands of TestScenarios with short answers.
 func TestSituations(t *testing.T) {
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
 		t.Run(s.Number+" "+s.Title, func(t *testing.T) {
@@ -29,7 +28,6 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// showShort says where a record or a zone is.
 func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 	switch o := parseObject(t, d, d.CmdArgs[1].Key); d.CmdArgs[0].Key {
 	case "record":

@@ -13,42 +13,42 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// dnsForest is what authoritative servers have, as the DNS sees it. It knows nothing of namespaces and rules.
+// dnsForest is the data of authoritative servers, without namespaces and rules.
 type dnsForest map[name.Name]*dnsZone
 
-// dnsZone is one zone: data by owner. cut is what its parent has to say about it, nil for none.
+// dnsZone is a zone's data by owner. cut is the parent's data about the zone, or nil.
 type dnsZone struct {
 	apex name.Name
 	data map[name.Name][]*datum
 	cut  *datum
 }
 
-// datum is one value of an RRset. target is the name that it leads to, zero for none.
+// datum is a value of an RRset. target is the name in the value, or zero.
 type datum struct {
 	owner  name.Name
 	rtype  rdata.Type
 	target name.Name
-	// by is the namespace that put it there: the DNS does not look at that.
+	// by is the author's namespace, which the DNS does not see.
 	by *voice
-	// from is the Record that has it, zero for a zone and its spec.nameServers. ends says that its period runs (S2.12).
+	// from is the Record, or zero for a zone and its spec.nameServers. ends: its period runs (S2.12).
 	from object
 	ends bool
 }
 
-// answer is what a resolver reads for one question before it follows anything: all RRsets on its way, and where it
-// goes on. direct is true where an RRset of the type asked for is among them.
+// answer is a resolver's data for a question, before following pointers. direct: an RRset of the requested type is
+// there.
 type answer struct {
 	read   []*datum
 	next   []pointer
 	direct bool
 }
 
-// pointer is a question that data leads to.
+// pointer is a question that follows from data.
 type pointer struct {
 	from *datum
 	to   name.Name
 	ask  rdata.Type
-	// isGlue says that the addresses of a name server come with its referral: nothing else is asked.
+	// isGlue: the referral has the addresses.
 	isGlue bool
 	glue   []*datum
 }
@@ -60,7 +60,6 @@ func (f dnsForest) addZone(apex name.Name, cut *datum) *dnsZone {
 
 func (z *dnsZone) addDatum(d *datum) { z.data[d.owner] = append(z.data[d.owner], d) }
 
-// listSet returns the RRset of a type at a name.
 func (z *dnsZone) listSet(n name.Name, t rdata.Type) (set []*datum) {
 	for _, d := range z.data[n] {
 		if d.rtype == t {
@@ -70,8 +69,8 @@ func (z *dnsZone) listSet(n name.Name, t rdata.Type) (set []*datum) {
 	return set
 }
 
-// hasName reports whether a name exists in the zone: it has data, or a name below it has, or a child zone (RFC 4592
-// section 2.2.2).
+// hasName reports whether a name exists (RFC 4592 section 2.2.2): the name or a name below has data, or a child
+// zone is there.
 func (f dnsForest) hasName(z *dnsZone, n name.Name) bool {
 	for owner := range z.data {
 		if n.Encloses(owner) {
@@ -86,7 +85,7 @@ func (f dnsForest) hasName(z *dnsZone, n name.Name) bool {
 	return false
 }
 
-// findTop returns the topmost zone at or above a name, where a resolver comes in from the root.
+// findTop returns the topmost zone at or above a name, where a resolver comes from the root.
 func (f dnsForest) findTop(n name.Name) (top *dnsZone) {
 	for up, ok := n, true; ok; up, ok = up.Parent() {
 		if f[up] != nil {
@@ -96,8 +95,8 @@ func (f dnsForest) findTop(n name.Name) (top *dnsZone) {
 	return top
 }
 
-// readName answers a question as RFC 1034 section 4.3.2 says, from the topmost zone down: delegations and their glue,
-// DNAME, the name itself, or the wildcard of its closest encloser (RFC 4592).
+// readName answers a question as RFC 1034 section 4.3.2, from the topmost zone down: delegations with glue, DNAME,
+// the name itself, or the wildcard of the closest encloser (RFC 4592).
 func (f dnsForest) readName(n name.Name, t rdata.Type) (a answer) {
 	z := f.findTop(n)
 	if z == nil {
@@ -114,7 +113,7 @@ func (f dnsForest) readName(n name.Name, t rdata.Type) (a answer) {
 	}
 }
 
-// readZone reads in one zone, and returns the child zone that has the name, nil where the zone has the answer.
+// readZone returns the child zone of the name, or nil if the answer is complete.
 func (f dnsForest) readZone(a *answer, z *dnsZone, n name.Name, t rdata.Type) *dnsZone {
 	for _, at := range listDown(z.apex, n) {
 		last := at == n
@@ -151,7 +150,6 @@ func (f dnsForest) readZone(a *answer, z *dnsZone, n name.Name, t rdata.Type) *d
 	return nil
 }
 
-// readNode reads the RRset of a type at a name that answers, or the CNAME there.
 func (a *answer) readNode(z *dnsZone, n name.Name, t rdata.Type) {
 	if cname := z.listSet(n, rdata.CNAME); len(cname) > 0 && t != rdata.CNAME {
 		a.read = append(a.read, cname...)
@@ -169,7 +167,7 @@ func (a *answer) readNode(z *dnsZone, n name.Name, t rdata.Type) {
 	}
 }
 
-// readServers reads NS, and where the addresses of the servers are: glue below a cut, the DNS elsewhere.
+// readServers reads NS and the servers' addresses: glue below a cut, pointers elsewhere.
 func (a *answer) readServers(z *dnsZone, ns []*datum, cut name.Name) {
 	a.read = append(a.read, ns...)
 	for _, d := range ns {
@@ -181,7 +179,6 @@ func (a *answer) readServers(z *dnsZone, ns []*datum, cut name.Name) {
 	}
 }
 
-// listDown returns the names from up to n, the shortest first.
 func listDown(up, n name.Name) (names []name.Name) {
 	for at, ok := n, true; ok && up.Encloses(at); at, ok = at.Parent() {
 		names = append(names, at)
@@ -190,7 +187,7 @@ func listDown(up, n name.Name) (names []name.Name) {
 	return names
 }
 
-// replaceSuffix is n with up replaced by to (RFC 6672).
+// replaceSuffix replaces up with to in n (RFC 6672).
 func replaceSuffix(n, up, to name.Name) (name.Name, bool) {
 	rel, ok := n.Rel(up)
 	if !ok || to.IsZero() {
@@ -200,7 +197,7 @@ func replaceSuffix(n, up, to name.Name) (name.Name, bool) {
 	return out, err == nil
 }
 
-// parseForest reads zones in lines: "zone APEX" begins one, other lines are OWNER TYPE TARGET of the zone.
+// parseForest reads lines: "zone APEX", and OWNER TYPE TARGET.
 func parseForest(text string) dnsForest {
 	f := dnsForest{}
 	var z *dnsZone
@@ -227,8 +224,7 @@ func parseForest(text string) dnsForest {
 	return f
 }
 
-// describeAnswer lists what is read, then what that leads to. The NS of the apex of each zone, which every question
-// reads, are left out where they are not asked for.
+// describeAnswer lists data, then pointers, without NS of apexes, part of every answer, unless requested.
 func (f dnsForest) describeAnswer(a *answer, apexNS bool) string {
 	var out []string
 	atApex := func(d *datum) bool { return d.rtype == rdata.NS && f[d.owner] != nil && d != f[d.owner].cut }
@@ -254,7 +250,7 @@ func (f dnsForest) describeAnswer(a *answer, apexNS bool) string {
 	return strings.Join(out, ", ")
 }
 
-// TestDNS_readName holds the model against cases worked out by hand; the first zone is that of RFC 4592 section 2.2.1.
+// By hand; the first zone is the example of RFC 4592 section 2.2.1.
 func TestDNS_readName(t *testing.T) {
 	const wildcards = `
 zone example.
@@ -302,7 +298,7 @@ zone under.cut.org.
 		{wildcards, "host1.example.", "MX", ""},
 		{wildcards, "_telnet._tcp.host1.example.", "SRV", ""},
 		{wildcards, "host.subdel.example.", "A", "subdel.example. NS, -> ns.example.com. A"},
-		// A name that has names below alone exists, and no wildcard above answers for it or below it.
+		// An empty non-terminal exists: no wildcard above answers for it or below.
 		{wildcards, "host2.example.", "TXT", ""},
 		{wildcards, "_tcp.host2.example.", "TXT", ""},
 		{wildcards, "_acme-challenge.host2.example.", "TXT", ""},
@@ -315,16 +311,16 @@ zone under.cut.org.
 		{tree, "p.org.", "A", "p.org. CNAME, -> q.org. A"},
 		{tree, "p.org.", "CAA", "p.org. CNAME, -> q.org. CAA"},
 		{tree, "p.org.", "CNAME", "p.org. CNAME"},
-		{tree, "x.p.org.", "A", ""}, // a CNAME says nothing of the names below
+		{tree, "x.p.org.", "A", ""}, // a CNAME does not cover names below
 		{tree, "x.d.org.", "TXT", "d.org. DNAME, -> x.q.org. TXT"},
-		{tree, "d.org.", "TXT", ""}, // a DNAME says nothing of its own name
+		{tree, "d.org.", "TXT", ""}, // a DNAME does not cover its own name
 		{tree, "d.org.", "DNAME", "d.org. DNAME"},
 		{tree, "cut.org.", "A", referral},
 		{tree, "www.cut.org.", "A", referral},
 		{tree, "under.cut.org.", "A", referral}, // occluded
 		{tree, "cut.org.", "DS", "cut.org. DS"},
 		{tree, "no.e.f.org.", "TXT", "*.e.f.org. CNAME, -> www.b.org. TXT"},
-		{tree, "no.deep.e.f.org.", "TXT", ""}, // the closest encloser is deep.e.f, which has no wildcard
+		{tree, "no.deep.e.f.org.", "TXT", ""}, // the closest encloser deep.e.f has no wildcard
 		{tree, "e.f.org.", "TXT", ""},
 		{tree, "www.b.org.", "A", "cut b.org., www.b.org. A"},
 		{tree, "b.org.", "MX", "cut b.org., b.org. MX, -> here.b.org. A"},

@@ -14,29 +14,28 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// The speaker twin says what the rules about names are for, and none of them: whatever a resolver, a CA or a mail host
-// reads for a name that a tenant claims by a rule with "*" is that tenant's, of the zone's own namespace, of a rule
-// that names it literally or by its underscore labels, or of the same rule with shared: true.
+// The speaker twin tests the purpose of the rules about names without any of them. A tenant has claimed a name by a
+// rule with "*". All data that a resolver, a CA or a mail host reads for the name belongs to the tenant, to the
+// zone's own namespace, to a rule that names the name literally or by its underscore labels, or to the same rule
+// with shared: true.
 
-// voice is the namespace that put a datum into the DNS, and by which right.
+// voice is an author and the right to write.
 type voice struct {
 	namespace string
 	zone      *law.Zone
-	// own says that it is the zone's own namespace's, and meant that a rule names the very name, or each underscore
-	// label.
+	// own: the zone's own namespace. meant: a rule names the name, or each underscore label.
 	own, meant bool
-	// shared are the rules with shared: true that allow it, by their place in the zone.
+	// shared are the indices of rules with shared: true that allow the datum.
 	shared []int
-	// came is when its object was made, and wrote when that was written last.
+	// came is the creation of the object, wrote the last write.
 	came, wrote int64
-	// zoneCame is when the zone was made that has the datum, and ruled when its rules were written last.
+	// zoneCame is the creation of the zone, ruled the last write of its rules.
 	zoneCame, ruled int64
-	// ends says of a zone that no rule allows it any more, and that it stands for its period; moved that a cascade
-	// brought it to the zone.
+	// ends: no rule allows the zone, and the period runs. moved: a cascade brought the object to the zone.
 	ends, moved bool
 }
 
-// nameClaim is a name that a tenant has in a zone by rules with "*" alone.
+// nameClaim is a tenant's name by rules with "*" alone.
 type nameClaim struct {
 	namespace string
 	name      name.Name
@@ -47,18 +46,17 @@ type nameClaim struct {
 	shared    []int
 }
 
-// speech is something read for a claimed name that another tenant put there.
+// speech is another tenant's datum for a claimed name.
 type speech struct {
 	claim *nameClaim
 	said  *datum
-	// asked is what was asked for the name, and via what led there from the answer.
+	// asked is the question, and via the datum that led from the name to said.
 	asked string
 	via   *datum
-	// cut is the delegation of the zone at the name of said.
+	// cut is the delegation of the zone with said.
 	cut *datum
 }
 
-// tellVoice tells the namespace of an adopted record, and its right.
 func (w *world) tellVoice(o object, r *recordObject) *voice {
 	z := w.uniteRules(w.zones[object{r.placed.Zone.Namespace, r.placed.Zone.Name}].zone)
 	in := w.zones[object{z.Namespace, z.Name}]
@@ -68,8 +66,8 @@ func (w *world) tellVoice(o object, r *recordObject) *voice {
 	return v
 }
 
-// listShares tells whether a rule that allows a record names it (S4.6, S4.12, S4.14), and which rules with shared: true
-// give its name.
+// listShares reports whether a rule that allows a record names it (S4.6, S4.12, S4.14), and returns the rules with
+// shared: true for the name.
 func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool, shared []int) {
 	must := slices.Contains([]rdata.Type{rdata.NS, rdata.DNAME, rdata.DS, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNSKEY}, t)
 	base := at
@@ -81,7 +79,7 @@ func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool,
 			continue
 		}
 		for _, to := range rule.Records {
-			if to.Shared && to.Pattern.Match(base, z.FQDN()) { // its namespaces are one tenant at the name, whatever they write there
+			if to.Shared && to.Pattern.Match(base, z.FQDN()) { // its namespaces are one tenant at the name, for all data
 				shared = append(shared, i)
 			}
 			if !to.Pattern.Match(at, z.FQDN()) || (must || len(to.Types) > 0) && !slices.Contains(to.Types, t) {
@@ -93,7 +91,7 @@ func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool,
 	return meant, shared
 }
 
-// tellZoneVoice tells the namespace of a zone, and its right to the delegation; nil where no zone is above.
+// tellZoneVoice returns the author of a delegation, or nil without a zone above.
 func (w *world) tellZoneVoice(z *law.Zone) *voice {
 	up, ok := z.FQDN().Parent()
 	h := w.findEnclosing(z.View, up)
@@ -118,15 +116,14 @@ func (w *world) tellZoneVoice(z *law.Zone) *voice {
 	return v
 }
 
-// scene is what stands: the DNS, the names that tenants claim, and those that a namespace has or had.
+// scene is the DNS, the claimed names, and the holders of names.
 type scene struct {
 	forest dnsForest
 	claims []*nameClaim
 	had    []tenure
 }
 
-// tenure is that a namespace has a name, from its oldest object there to the last time that it was seen. given says
-// that a literal rule gave it.
+// tenure is a namespace's time at a name: oldest object to last observation. given: by a literal rule.
 type tenure struct {
 	namespace   string
 	name        name.Name
@@ -134,8 +131,7 @@ type tenure struct {
 	given       bool
 }
 
-// buildForest puts the Records and zones that stand in the default view into the DNS. It returns the voice of each
-// Record there.
+// buildForest puts the default view's Records and zones into the DNS, and returns each Record's author.
 func (w *world) buildForest() (dnsForest, map[object]*voice) {
 	f, voices := dnsForest{}, map[object]*voice{}
 	for _, o := range sortedObjects(w.zones) {
@@ -163,7 +159,7 @@ func (w *world) buildForest() (dnsForest, map[object]*voice) {
 		}
 		if in := w.zones[object{r.placed.Zone.Namespace, r.placed.Zone.Name}]; in == nil || in.zone.UID != r.placed.Zone.UID ||
 			in.zone.Pending {
-			continue // the zone is gone, and the Record has not come into another one yet
+			continue // the Record is between zones
 		}
 		v := w.tellVoice(o, r)
 		voices[o] = v
@@ -176,7 +172,6 @@ func (w *world) buildForest() (dnsForest, map[object]*voice) {
 	return f, voices
 }
 
-// buildScene builds the DNS, and lists the namespaces that have each name.
 func (w *world) buildScene() *scene {
 	f, voices := w.buildForest()
 	var claims []*nameClaim
@@ -214,7 +209,7 @@ func (w *world) buildScene() *scene {
 		}
 	}
 	all := w.rememberTenures(had)
-	for _, c := range claims { // since when it has been so without a gap
+	for _, c := range claims { // since when, without a gap
 		for _, x := range all {
 			if x.namespace == c.namespace && x.name == c.name && x.until == w.now.Unix() {
 				c.came = max(c.came, x.came)
@@ -224,14 +219,14 @@ func (w *world) buildScene() *scene {
 	return &scene{f, claims, all}
 }
 
-// rememberTenures adds the names that namespaces have to those that they had earlier, so long as there was no gap.
+// rememberTenures joins tenures without a gap.
 func (w *world) rememberTenures(now []tenure) []tenure {
 	for _, x := range now {
 		i := slices.IndexFunc(w.tenures, func(was tenure) bool {
 			return was.namespace == x.namespace && was.name == x.name && was.given == x.given && was.until >= w.heard
 		})
 		if i < 0 {
-			if x.came < w.heard { // it waited until now
+			if x.came < w.heard { // waited until now
 				x.came = w.now.Unix()
 			}
 			w.tenures = append(w.tenures, x)
@@ -243,7 +238,6 @@ func (w *world) rememberTenures(now []tenure) []tenure {
 	return w.tenures
 }
 
-// hearSpeakers asks all that is asked for the claimed names, and returns what others say.
 func (w *world) hearSpeakers() (heard []speech) {
 	all := w.buildScene()
 	for _, c := range all.claims {
@@ -255,7 +249,7 @@ func (w *world) hearSpeakers() (heard []speech) {
 		l.askFor("mail", c.name, rdata.MX)
 		l.askFor("TLSA", nameBelow("_443._tcp", c.name), rdata.TLSA)
 		l.askFor("challenge", nameBelow("_acme-challenge", c.name), rdata.TXT)
-		if up, ok := c.name.Parent(); ok && top.apex.Encloses(up) { // a certificate for *.up is one for the name
+		if up, ok := c.name.Parent(); ok && top.apex.Encloses(up) { // a certificate for *.up covers the name
 			l.askFor("wildcard challenge", nameBelow("_acme-challenge", up), rdata.TXT)
 		}
 		found := false
@@ -269,13 +263,12 @@ func (w *world) hearSpeakers() (heard []speech) {
 	return heard
 }
 
-// nameBelow is a name of labels below another; the zero name where that is too long.
+// nameBelow returns labels below up; the zero name if too long.
 func nameBelow(labels string, up name.Name) name.Name {
 	n, _ := name.MustRel(labels).In(up)
 	return n
 }
 
-// listener asks for one claimed name.
 type listener struct {
 	*scene
 	at    int64
@@ -284,14 +277,14 @@ type listener struct {
 	seen  map[string]bool
 }
 
-// askFor notes all that others say in the answer to a question, and returns whether there is one of the type.
+// askFor records others' data in an answer, and reports whether the type exists.
 func (l *listener) askFor(what string, n name.Name, t rdata.Type) bool {
 	l.seen = map[string]bool{}
 	return l.followQuestion(what, n, t, nil, true)
 }
 
-// followQuestion asks a question that via leads to, nil for none. It listens until it follows what the author of a
-// pointer chose.
+// followQuestion asks the question of via, or the first if nil. It records answers up to a target that the author
+// of a pointer chose.
 func (l *listener) followQuestion(what string, n name.Name, t rdata.Type, via *datum, listens bool) bool {
 	key := fmt.Sprint(n, t, via, listens)
 	if n.IsZero() || l.seen[key] {
@@ -332,19 +325,19 @@ func (l *listener) judgeDatum(what string, d, via *datum) {
 	}
 }
 
-// permitsDatum reports whether a datum is of a namespace that may speak for the claim.
+// permitsDatum reports whether the author of a datum may speak for the claim.
 func (l *listener) permitsDatum(d *datum) bool {
 	c := l.claim
 	switch {
-	case d.by.meant || d.by.own || d.by.namespace == c.namespace: // own of a zone: that it stands there is judged by its cut
+	case d.by.meant || d.by.own || d.by.namespace == c.namespace: // the cut decides about a zone's own data
 		return true
 	case l.decidesAlready(c, d.by.namespace):
-		return true // the claim came to what that namespace decides
+		return true // the claim came under that namespace's control
 	case slices.ContainsFunc(l.had, func(x tenure) bool {
 		return x.given && x.came <= c.came && c.came <= x.until && x.namespace == c.namespace && x.name.Encloses(c.name) &&
 			x.name != baseOf(d) && baseOf(d).Encloses(x.name)
 	}):
-		return true // the owner had put the tenant below it
+		return true // the owner had put the tenant below the name
 	case l.wasPutBelow(d):
 		return true
 	case d.by.zone.UID == c.zone.UID:
@@ -353,7 +346,7 @@ func (l *listener) permitsDatum(d *datum) bool {
 	return false
 }
 
-// decidesAlready reports whether a namespace had a zone at or above a claimed name when that was claimed.
+// decidesAlready reports whether a namespace had a zone at or above the name before the claim.
 func (l *listener) decidesAlready(c *nameClaim, ns string) bool {
 	for up, ok := c.name.Parent(); ok; up, ok = up.Parent() {
 		if z := l.forest[up]; z != nil && z.cut.by != nil && z.cut.by.namespace == ns && z.cut.by.came <= c.came {
@@ -363,8 +356,8 @@ func (l *listener) decidesAlready(c *nameClaim, ns string) bool {
 	return false
 }
 
-// wasPutBelow reports whether the claim lies in a zone that the owner of a zone above put below the name of a datum, or
-// meant to be there, when the namespace of that had the name.
+// wasPutBelow reports whether the owner of a zone above put the claim's zone below the datum's name, or named it
+// for that place, while the datum's namespace had the name.
 func (l *listener) wasPutBelow(d *datum) bool {
 	for up, ok := l.claim.name, true; ok && up != baseOf(d); up, ok = up.Parent() {
 		z := l.forest[up]
@@ -380,16 +373,16 @@ func (l *listener) wasPutBelow(d *datum) bool {
 	return false
 }
 
-// choseTarget reports whether the author of a pointer chose a datum: it stood there, is of the author, or at a name
-// that its namespace had already.
+// choseTarget reports whether a pointer's author chose a datum: it was there before, is the author's, or is at a
+// name that its namespace already had.
 func (l *listener) choseTarget(via, d *datum) bool {
 	by, since := d.by, via.by.wrote
-	aims := func(ok func(*nameClaim) bool) bool { // at what its namespace has
+	aims := func(ok func(*nameClaim) bool) bool { // targets of the namespace's own
 		return slices.ContainsFunc(l.claims, func(c *nameClaim) bool {
 			return c.namespace == via.by.namespace && c.name.Encloses(via.target) && ok(c)
 		})
 	}
-	for up, ok := d.owner, true; ok; up, ok = up.Parent() { // the owner took it from the author, for a zone
+	for up, ok := d.owner, true; ok; up, ok = up.Parent() { // the owner took the name from the author for a zone
 		z := l.forest[up]
 		if z != nil && z.cut.by != nil && (z.cut.by.own || z.cut.by.meant) && aims(func(c *nameClaim) bool { return c.name.Encloses(up) }) {
 			return true
@@ -398,11 +391,11 @@ func (l *listener) choseTarget(via, d *datum) bool {
 	if slices.ContainsFunc(l.had, func(x tenure) bool {
 		return x.given && by != nil && x.namespace == by.namespace && x.name.Encloses(baseOf(d))
 	}) {
-		return true // the owner gave it to another tenant
+		return true // the owner gave the name to another tenant
 	}
 	return by == nil || by.came <= since || by.namespace == via.by.namespace ||
 		!via.by.own && by.zone.Namespace == via.by.namespace || by.own && by.zoneCame <= since ||
-		aims(func(c *nameClaim) bool { // and shares
+		aims(func(c *nameClaim) bool { // and shares it
 			return c.zone.UID == by.zone.UID && slices.ContainsFunc(by.shared, func(i int) bool { return slices.Contains(c.shared, i) })
 		}) ||
 		aims(func(c *nameClaim) bool { return l.decidesAlready(c, by.namespace) }) ||
@@ -412,8 +405,8 @@ func (l *listener) choseTarget(via, d *datum) bool {
 		})
 }
 
-// mindsPointer reports whether the twin looks where a pointer leads: what own names, the name servers of others, and
-// what the tenant names at and below names of its own. Where else it points is its own choice.
+// mindsPointer reports whether the twin follows a pointer: own's targets, others' name servers, and a tenant's
+// targets at and below its names. Other targets are the author's choice.
 func (l *listener) mindsPointer(from *datum, to name.Name) bool {
 	if from.by == nil {
 		return false
@@ -424,7 +417,6 @@ func (l *listener) mindsPointer(from *datum, to name.Name) bool {
 	return from.by.own || from.rtype == rdata.NS
 }
 
-// classOf names the class of what is heard: by which right it stands, and where.
 func (s *speech) classOf() string {
 	said, via, base := s.said, s.via, baseOf(s.said)
 	age, where := "a younger ", " below"
@@ -484,7 +476,6 @@ func baseOf(d *datum) name.Name {
 	return n
 }
 
-// describeSpeech says what is heard, but for what it answers.
 func (s *speech) describeSpeech() string {
 	text := fmt.Sprintf("%s: %s %s of %s for %s of %s", s.classOf(), s.said.owner, s.said.rtype, s.said.by.namespace, s.claim.name,
 		s.claim.namespace)
@@ -494,7 +485,6 @@ func (s *speech) describeSpeech() string {
 	return text
 }
 
-// describeHeard lists what is heard, and in what.
 func describeHeard(heard []speech) string {
 	asked := map[string][]string{}
 	for _, s := range heard {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// The names and data of random worlds: few, so that they meet.
+// Few names and data, so that they collide.
 var (
 	speakerTenants  = []string{"a", "b", "c"}
 	speakerPrefixes = []string{"", "", "", "*.", "_acme-challenge.", "_acme-challenge.", "_dmarc.", "s._domainkey.", "_443._tcp."}
@@ -35,7 +35,7 @@ var (
 	speakerTypes = []rdata.Type{rdata.A, rdata.TXT, rdata.CAA, rdata.CNAME, rdata.MX, rdata.HTTPS, rdata.NS, rdata.DNAME, rdata.TLSA}
 )
 
-// speakers is a random world of an owner and three tenants, in which everything owed is done after each act.
+// speakers is a random world of an owner and three tenants. All works end after each act.
 type speakers struct {
 	*world
 	t     *rapid.T
@@ -50,7 +50,7 @@ func makeRecordRule(text string, types []rdata.Type, shared bool) rules.RecordRu
 	return rules.RecordRule{Pattern: p, Text: text, Types: types, Shared: shared}
 }
 
-// drawOwnerRules draws what the owner of a zone allows: to itself all, to others much.
+// drawOwnerRules draws everything for the owner, much for others.
 func drawOwnerRules(t *rapid.T, ns string) []rules.Rule {
 	every, apex := makeRecordRule("*", nil, false), makeRecordRule("@", nil, false)
 	given := []rules.Rule{{Namespaces: []string{ns}, Records: []rules.RecordRule{every, apex}, Zones: []pattern.Pattern{every.Pattern}}}
@@ -73,7 +73,6 @@ func drawOwnerRules(t *rapid.T, ns string) []rules.Rule {
 	return given
 }
 
-// writeZone creates or replaces a zone.
 func (s *speakers) writeZone(o object, domain string, given []rules.Rule) {
 	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name}, DomainName: domain, Header: someHeader,
 		ZoneSettings: makeSettings(given, 0, 100)}
@@ -93,7 +92,6 @@ func (s *speakers) writeZone(o object, domain string, given []rules.Rule) {
 	s.t.Logf("  zone %s: %s, servers %v, %q, refused: %t", o, domain, spec.Header.NameServers, text, refusal != nil)
 }
 
-// drawSpeaking draws what a namespace writes.
 func drawSpeaking(t *rapid.T) law.Record {
 	ns := rapid.SampledFrom([]string{"a", "a", "b", "b", "c", "owner"}).Draw(t, "namespace")
 	r := law.Record{Namespace: ns, Name: fmt.Sprint("r", rapid.IntRange(1, 4).Draw(t, "record"))}
@@ -110,7 +108,7 @@ func drawSpeaking(t *rapid.T) law.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if host := v.Host(); host != "" && !strings.HasSuffix(host, ".") { // in whatever zone it stands
+	if host := v.Host(); host != "" && !strings.HasSuffix(host, ".") { // in any zone
 		if v, err = rdata.Parse(r.Type, strings.Replace(text, host, host+".org.", 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +117,6 @@ func drawSpeaking(t *rapid.T) law.Record {
 	return r
 }
 
-// speakAtRandom has an owner and tenants write at random, and reports what is heard after each act.
 func speakAtRandom(t *rapid.T, report func(*speech)) {
 	s := &speakers{world: newWorld(), t: t}
 	s.quick = true
@@ -188,9 +185,8 @@ func speakAtRandom(t *rapid.T, report func(*speech)) {
 	t.Repeat(acts)
 }
 
-// openClasses are what the law leaves open, each with the rule that is about it: the world of each is a story in
-// speakers.txt. Where own points to, it is told by a Warning; a zone in its period, and what stands by
-// rules that were changed since, the owner of the rules has put there.
+// openClasses are the classes that the law permits, each with its rule and a story in speakers.txt. A Warning tells
+// of own's targets. The rules' owner put zones in their period, and records by former rules.
 var openClasses = map[string]string{
 	"what own points to":                                 "4.18",
 	"what NS of a third point to":                        "4.18",
@@ -199,10 +195,9 @@ var openClasses = map[string]string{
 	"what former rules let in":                           "4.17",
 }
 
-// TestSpeakers holds, for random worlds, that no tenant speaks for a name that another one claims, but in the classes
-// that are open.
+// In random worlds no tenant speaks for another's claimed name, except in the open classes.
 func TestSpeakers(t *testing.T) {
-	often := 8 // as a few seconds allow
+	often := 8 // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		often = 400
 	}
@@ -219,8 +214,7 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
-// TestSpeakers_openClassesAreMet holds that each class is still open: the stories, which TestScenarios tells, have all
-// of them and no other one.
+// The stories, told by TestScenarios, have all open classes and no other.
 func TestSpeakers_openClassesAreMet(t *testing.T) {
 	text, err := os.ReadFile("testdata/speakers.txt")
 	if err != nil {
@@ -244,8 +238,8 @@ func TestSpeakers_openClassesAreMet(t *testing.T) {
 	}
 }
 
-// TestSpeakers_hear holds the twin against worlds in which records stand that no law would have let in, N1 and N2 of
-// the design of the next law among them, and against worlds that are as they should be.
+// The twin hears records outside the law, N1 and N2 of the design of the next law among them, and none in sound
+// worlds.
 func TestSpeakers_hear(t *testing.T) {
 	const each = "* to a; * to b"
 	for _, x := range []struct{ what, rules, records, want string }{
@@ -319,7 +313,7 @@ func TestSpeakers_hear(t *testing.T) {
 	}
 }
 
-// plantRecord has a record stand in the top zone, whatever the law says: NAME TYPE [TARGET].
+// plantRecord adds NAME TYPE [TARGET] to the top zone, bypassing the law.
 func (w *world) plantRecord(o object, fields []string) {
 	top := w.zones[object{"owner", "top"}].zone
 	n, err := name.ParseIn(fields[0], top.FQDN())
@@ -330,7 +324,7 @@ func (w *world) plantRecord(o object, fields []string) {
 	if err != nil {
 		panic(err)
 	}
-	v := rdata.Value{Type: rtype, Text: "10 " + fields[len(fields)-1]} // the twin reads its last word alone
+	v := rdata.Value{Type: rtype, Text: "10 " + fields[len(fields)-1]} // the twin reads the last word only
 	w.records[o] = &recordObject{written: w.now.Unix(), first: top.UID, placed: law.Placement{FQDN: n, Zone: &top.Ref},
 		record: law.Record{Namespace: o.Namespace, Name: o.Name, DomainName: n.String(), Type: rtype, Values: []rdata.Value{v},
 			Created: w.now.Unix()}}

@@ -3,7 +3,7 @@
 
 package law_test
 
-// formerHoles are scripts that showed a loss of a class once, by the number of the finding.
+// formerHoles are scripts with a former loss of a class, by number of the finding.
 var formerHoles = []struct{ number, class, script string }{
 	{"F2", "named name: a record is refused", `
 own rules a: *; b: x

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// exemption excuses that a stranger's datum is read, or that a holder's is not, or that a holder's act is refused.
-// Without it the script, with "|" between its acts, has a loss.
+// exemption excuses a stranger's datum in an answer, a holder's missing datum, or a holder's refused act. The
+// script, with "|" between acts, has a loss without it.
 type exemption struct {
 	what, why, script string
 
@@ -24,8 +24,8 @@ type exemption struct {
 	refuses func(c *comparison) bool
 }
 
-// strangerExemptions are all exemptions, beside budgets, to which no script comes, and the brake (S7.5), which no zone
-// of a script has.
+// strangerExemptions lack only budgets, which no script exhausts, and the brake (S7.5), which no zone of a script
+// has.
 var strangerExemptions = []exemption{
 	{what: "period", why: "a prune by accident must not be an outage (S2.5, S3.5); it ends in the cascade that a namespace owes which " +
 		"writes there, and which a rule names (S2.13)",
@@ -92,7 +92,7 @@ var strangerExemptions = []exemption{
 		}},
 }
 
-// hadRule reports whether a rule gave a stranger the name, in spite of the title, when its datum was written.
+// hadRule reports whether a stranger had a rule for the name, despite the title, when writing the datum.
 func (c *comparison) hadRule(d *datum) bool {
 	since, stands := c.actual.stands[d.from]
 	return stands && slices.Contains(c.strangers, d.from.Namespace) && c.inquest.actual[since].hasRule(d.from.Namespace, c.name, c.title)
@@ -102,17 +102,17 @@ func (c *comparison) isExempt(d *datum) bool {
 	return slices.ContainsFunc(strangerExemptions, func(x exemption) bool { return x.exempts != nil && x.exempts(c, d) })
 }
 
-// isGiven reports whether a literal rule gives the name: data of others give way to its holders at once.
+// isGiven reports whether a literal rule gives the name: others' data give way to its holders at once.
 func (t title) isGiven() bool { return t.kind == titleNamed || t.kind == titleKept }
 
-// endsSoon reports whether the period of a datum runs, or the cascade of a rule change has not come to it.
+// endsSoon reports whether a datum's period runs, or a rule change's cascade has not reached the datum.
 func (c *comparison) endsSoon(d *datum) bool {
 	since, stands := c.actual.stands[d.from]
 	return d.ends || d.from == (object{}) && d.by.ends || stands && since < c.actual.ruled && !c.actual.settled
 }
 
-// holderComes reports whether a holder has a Record at the name of a stranger's datum since the rules changed. What it
-// writes as a guest takes nothing.
+// holderComes reports whether a holder wrote a Record at a stranger's name since the change of rules. A guest's
+// Record displaces nothing.
 func (c *comparison) holderComes(d *datum) bool {
 	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
 		guest := x.by != nil && x.by.meant && !x.by.own && strings.Contains(x.owner.String(), "_")
@@ -121,25 +121,22 @@ func (c *comparison) holderComes(d *datum) bool {
 	})
 }
 
-// holderHas reports whether a holder has a Record at a name.
 func (c *comparison) holderHas(n name.Name) bool {
 	z := c.actual.forest.findTop(n)
 	return z != nil && slices.ContainsFunc(z.data[n], func(d *datum) bool { return slices.Contains(c.title.holders, d.by.namespace) })
 }
 
-// hasOwnBelow reports whether own has a Record strictly below the name.
 func (c *comparison) hasOwnBelow() bool {
 	return slices.ContainsFunc(c.actual.forest.listData(), func(d *datum) bool {
 		return d.by != nil && d.by.own && d.from != (object{}) && baseOf(d) != c.name && c.name.Encloses(baseOf(d))
 	})
 }
 
-// areGivenBelow reports whether a stranger has a rule for names below the title.
 func (c *comparison) areGivenBelow() bool {
 	return slices.ContainsFunc(c.strangers, func(ns string) bool { return c.actual.hasRuleBelow(ns, c.title) })
 }
 
-// The namespaces, names and data of random scripts: few, so that they meet.
+// Few namespaces, names and data, so that they collide.
 var (
 	scriptNamespaces = []string{scriptOwner, "a", "b", "c", "cert"}
 	scriptWriters    = []string{scriptOwner, scriptOwner, "a", "a", "b", "b", "c", "c", "c", "cert"}
@@ -153,7 +150,6 @@ var (
 		"HTTPS", "NAPTR", "URI", "NS", "DNAME", "DS", "TLSA"}
 )
 
-// drawScript draws a script of so many acts.
 func drawScript(seed uint64) script {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := script{drawScriptRules(r)}
@@ -168,7 +164,7 @@ func drawScript(seed uint64) script {
 
 func pickOne[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
 
-// drawScriptRules draws what own allows: "*" to most, something literal to one or two.
+// drawScriptRules draws "*" for most namespaces, literal names for one or two.
 func drawScriptRules(r *rand.Rand) string {
 	var parts []string
 	for _, ns := range scriptNamespaces {
@@ -191,7 +187,7 @@ func drawScriptRules(r *rand.Rand) string {
 	return "own rules " + strings.Join(parts, "; ")
 }
 
-// scriptMotifs are acts that one draw in eight begins with: what they lead to, single acts come to too seldom.
+// scriptMotifs are sequences at the start of one draw in eight: random acts reach these states too seldom.
 var scriptMotifs = []string{
 	"<by> writes <name> A|<by> writes <name> CNAME wait|<by> deletes <name> A",
 	"<by> zones <name>|<by> writes y.<name> A|servers settle|<by> unzones <name>",
@@ -200,7 +196,6 @@ var scriptMotifs = []string{
 	"<by> writes *.<name> A|cert writes _acme-challenge.y.<name> TXT",
 }
 
-// drawActs draws an act, or a motif, that follows others.
 func drawActs(r *rand.Rand, before script) []string {
 	if r.IntN(8) > 0 {
 		return []string{drawAct(r, before)}
@@ -209,7 +204,6 @@ func drawActs(r *rand.Rand, before script) []string {
 	return strings.Split(blanks.Replace(pickOne(r, scriptMotifs)), "|")
 }
 
-// drawAct draws an act that follows others.
 func drawAct(r *rand.Rand, before script) string {
 	switch n := r.IntN(40); {
 	case n < 4:
@@ -260,7 +254,7 @@ func drawAct(r *rand.Rand, before script) string {
 	return strings.Join(words, " ")
 }
 
-// shortenScript leaves out all without which a loss of the class remains.
+// shortenScript removes all acts and words that the loss does not need.
 func (s script) shortenScript(class string) script {
 	loses := func(x script) bool {
 		return slices.ContainsFunc(x.listLosses(), func(l loss) bool { return l.class == class })
@@ -285,7 +279,6 @@ func (s script) shortenScript(class string) script {
 	return s
 }
 
-// shorterLines returns a line with one rule, or one of its last words, less.
 func shorterLines(line string) (all []string) {
 	words := strings.Fields(line)
 	switch words[1] {
@@ -313,10 +306,9 @@ func shorterLines(line string) (all []string) {
 	return all
 }
 
-// TestStrangers holds, for random scripts, that a namespace without a rule for a name takes nothing from the holder of
-// a title to it.
+// In random scripts a namespace without a rule for a name takes nothing from a title's holder.
 func TestStrangers(t *testing.T) {
-	scripts := uint64(500) // as a few seconds allow
+	scripts := uint64(500) // a few seconds
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		scripts = 20_000
 	}
@@ -332,7 +324,6 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStrangers_holesStayClosed holds that no script of a former hole has its loss.
 func TestStrangers_holesStayClosed(t *testing.T) {
 	for _, hole := range formerHoles {
 		s := script(strings.Split(strings.TrimSpace(hole.script), "\n"))
@@ -342,7 +333,7 @@ func TestStrangers_holesStayClosed(t *testing.T) {
 	}
 }
 
-// TestStrangers_exemptionsAreNeeded holds that the script of each exemption has a loss without it, and none with it.
+// Without its exemption, the script has a loss.
 func TestStrangers_exemptionsAreNeeded(t *testing.T) {
 	all := strangerExemptions
 	defer func() { strangerExemptions = all }()
@@ -358,7 +349,6 @@ func TestStrangers_exemptionsAreNeeded(t *testing.T) {
 	}
 }
 
-// describeLosses tells a script, in which each act has what is lost by it of a class.
 func (s script) describeLosses(class string) string {
 	var out strings.Builder
 	losses := s.listLosses()

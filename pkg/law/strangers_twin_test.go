@@ -16,44 +16,43 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// The twin of strangers tests the goal of the rules about names, and knows none of the rules: namespaces without a rule
-// for a name, its strangers, change nothing for its holders. It plays a script with the acts of strangers and without,
-// and compares the DNS answers, the refusals and the waiting objects of both worlds.
+// The twin of strangers tests the goal of the rules about names without the rules: namespaces without a rule for a
+// name, the name's strangers, change nothing for the holders. The twin plays a script with and without the
+// strangers' acts, and compares DNS answers, refusals and waiting objects.
 
-// title is a right to a name and to the names below it.
+// title is a right to a name and the names below.
 type title struct {
 	kind    string
 	name    name.Name
 	holders []string
-	// since is the act that made the title: earlier data of strangers may stay. -1: none of their data may.
+	// since is the act that made the title: strangers' earlier data may stay. -1: none may.
 	since int
 }
 
-// The kinds of titles.
 const (
-	titleNamed   = "named name"         // a literal rule gives it to its namespaces
-	titleKept    = "name named for own" // the same for the zone's own namespace alone
+	titleNamed   = "named name"         // by a literal rule
+	titleKept    = "name named for own" // the same, for the zone's own namespace alone
 	titleGuest   = "name of an underscore rule"
 	titleOwn     = "own name"
 	titleLabel   = "own underscore name" // this name alone
 	titleZone    = "zone"
 	titleClaim   = "claimed name" // a tenant's, by a rule with "*"
 	titleService = "name of the apex's clients"
-	titleWaiter  = "awaited name" // of a Record that waits by its annotation for data of its namespace
+	titleWaiter  = "awaited name" // of a Record that waits by annotation for data of its namespace
 	titleReserve = "awaited own name"
-	titlePointer = "host of own's pointer" // own's trust, not its right
+	titlePointer = "host of own's pointer" // own trusts the host, without a right to it
 )
 
-// serviceLabels are names below the apex that clients ask for the zone itself.
+// serviceLabels are names below the apex that clients look up for the zone itself.
 var serviceLabels = []string{"wpad", "isatap", "mta-sts", "autodiscover", "autoconfig", "openpgpkey"}
 
-// loss is that a title is worth less than without strangers. class names its kind.
+// loss is a title worth less than without strangers, with its class.
 type loss struct {
 	act         int
 	class, text string
 }
 
-// inquest compares the moments of a script with those of the worlds without strangers.
+// inquest compares a script's moments with worlds without strangers.
 type inquest struct {
 	script script
 	actual []*moment
@@ -61,7 +60,6 @@ type inquest struct {
 	losses []loss
 }
 
-// listLosses judges a script.
 func (s script) listLosses() []loss {
 	q := &inquest{script: s, actual: s.playScript(nil), plays: map[string][]*moment{}}
 	for i := range s {
@@ -77,7 +75,6 @@ func (q *inquest) noteLoss(i int, class, format string, args ...any) {
 	q.losses = append(q.losses, loss{i, class, fmt.Sprintf(format, args...)})
 }
 
-// listTitles lists the titles after an act.
 func (q *inquest) listTitles(i int) (all []title) {
 	m := q.actual[i]
 	for _, z := range m.zones {
@@ -112,7 +109,7 @@ func (q *inquest) listTitles(i int) (all []title) {
 	return uniteTitles(all)
 }
 
-// uniteTitles joins the titles of a kind to a name, with the first act that made them.
+// uniteTitles joins titles of the same kind and name.
 func uniteTitles(all []title) (out []title) {
 	for _, t := range all {
 		i := slices.IndexFunc(out, func(x title) bool {
@@ -125,7 +122,7 @@ func uniteTitles(all []title) (out []title) {
 		out[i].since = min(out[i].since, t.since)
 		out[i].holders = append(slices.Clone(out[i].holders), t.holders...)
 	}
-	for i, t := range out { // a name that rules give to own and to tenants
+	for i, t := range out { // a name given to own and to tenants
 		named := func(x title) bool { return x.kind == titleNamed && x.name == t.name }
 		if t.kind == titleKept && slices.ContainsFunc(out, named) {
 			out[i].kind = titleNamed
@@ -134,8 +131,8 @@ func uniteTitles(all []title) (out []title) {
 	return out
 }
 
-// namedTitles lists the titles that the literal rules of a zone give. Rules for types of proofs alone, and for labels
-// with "_", give none.
+// listNamedTitles returns titles by literal rules of a zone, without rules for types of proofs alone and for labels
+// with "_".
 func listNamedTitles(z *law.Zone) (all []title) {
 	for _, rule := range z.Rules {
 		add := func(p pattern.Pattern) {
@@ -164,7 +161,7 @@ func listNamedTitles(z *law.Zone) (all []title) {
 	return all
 }
 
-// listGuestTitles returns the title of a namespace that writes by an underscore rule in an act.
+// listGuestTitles returns the title of an act's namespace by an underscore rule.
 func (q *inquest) listGuestTitles(i int) []title {
 	f := strings.Fields(q.script[i])
 	if f[1] != "writes" {
@@ -187,7 +184,6 @@ func (q *inquest) listGuestTitles(i int) []title {
 	return nil
 }
 
-// titleOf returns the title that a standing Record gives its namespace.
 func (m *moment) titleOf(o object) (title, bool) {
 	d := m.findDatum(o)
 	if d == nil || d.by.meant && !d.by.own || d.ends || m.stands[o] < m.ruled && !m.settled {
@@ -202,7 +198,7 @@ func (m *moment) titleOf(o object) (title, bool) {
 	return t, t.name != d.by.zone.FQDN()
 }
 
-// titleOfWaiter returns the title that a waiting Record gives its namespace (S2.14).
+// titleOfWaiter reads S2.14.
 func (q *inquest) titleOfWaiter(o object, m *moment) (title, bool) {
 	then := q.actual[m.waits[o]]
 	n := scriptName(o.readOwner())
@@ -228,7 +224,6 @@ func (m *moment) findDatum(o object) *datum {
 	return nil
 }
 
-// listData lists the data of all zones, in the order of their names.
 func (f dnsForest) listData() (all []*datum) {
 	for _, apex := range slices.SortedFunc(maps.Keys(f), name.Name.Compare) {
 		for _, at := range slices.SortedFunc(maps.Keys(f[apex].data), name.Name.Compare) {
@@ -238,7 +233,7 @@ func (f dnsForest) listData() (all []*datum) {
 	return all
 }
 
-// zoneAt returns the nearest zone at or above a name, nil for none.
+// zoneAt returns the nearest zone at or above a name, or nil.
 func (m *moment) zoneAt(n name.Name) (best *law.Zone) {
 	for _, z := range m.zones {
 		if z.FQDN().Encloses(n) && (best == nil || best.FQDN().Encloses(z.FQDN())) {
@@ -256,7 +251,6 @@ func (m *moment) zoneAbove(n name.Name) *law.Zone {
 	return m.zoneAt(up)
 }
 
-// sinceZone returns the act that made a zone.
 func (q *inquest) sinceZone(i int, z *law.Zone) int {
 	for ; i > 0; i-- {
 		if !slices.ContainsFunc(q.actual[i-1].zones, func(x *law.Zone) bool { return x.UID == z.UID }) {
@@ -266,8 +260,8 @@ func (q *inquest) sinceZone(i int, z *law.Zone) int {
 	return i
 }
 
-// hasRule reports whether a namespace has a rule for a name in spite of a title: it owns a zone there, a literal rule
-// gives it the name or one above or below, or a pattern reaches it of which the end is at the title's name or below.
+// hasRule reports whether a namespace has a rule for a name despite a title: a zone there, a literal rule for the
+// name or one above or below, or a pattern that reaches the name and ends at or below the title's name.
 func (m *moment) hasRule(ns string, n name.Name, t title) bool {
 	if slices.Contains(t.holders, ns) {
 		return true
@@ -295,7 +289,7 @@ func (m *moment) hasRule(ns string, n name.Name, t title) bool {
 	return false
 }
 
-// hasRuleBelow reports whether a namespace has a rule for names below a title, by a pattern that ends there.
+// hasRuleBelow reports a pattern that ends at the title and reaches names below.
 func (m *moment) hasRuleBelow(ns string, t title) bool {
 	z := m.zoneAbove(t.name)
 	return z != nil && slices.ContainsFunc(z.Rules, func(rule rules.Rule) bool {
@@ -305,11 +299,10 @@ func (m *moment) hasRuleBelow(ns string, t title) bool {
 	})
 }
 
-// givesName reports whether a pattern of a zone gives a name in spite of a title.
 func givesName(p pattern.Pattern, n, zone name.Name, t title) bool {
 	guest := strings.Contains(p.String(), "_")
 	switch {
-	case t.name.Encloses(zone): // the rules of a zone below are its owner's
+	case t.name.Encloses(zone): // the owner of a zone below makes its rules
 		return p.Match(n, zone)
 	case t.kind == titleGuest: // a guest has no right against other guests, nor against writers beside its name
 		return guest || p.Match(n, zone)
@@ -322,7 +315,6 @@ func givesName(p pattern.Pattern, n, zone name.Name, t title) bool {
 	return t.kind != titleClaim && t.kind != titleWaiter && p.Match(n, zone) && t.name.Encloses(tailOf(p, zone))
 }
 
-// playWithout plays the script without the acts of the strangers to a name.
 func (q *inquest) playWithout(strangers []string, since int) []*moment {
 	without := map[int]bool{}
 	for j, line := range q.script {
@@ -340,7 +332,7 @@ func (q *inquest) playWithout(strangers []string, since int) []*moment {
 	return q.plays[key]
 }
 
-// stoodAt reports whether an act is at or below a name at which its namespace had written when a title was made.
+// stoodAt reports whether an act is at or below a name where its namespace had written before the title.
 func (s script) stoodAt(j, since int) bool {
 	by, at := strings.Fields(s[j])[0], scriptBase(ownerOfAct(s[j]))
 	return slices.ContainsFunc(s[:min(since+1, j)], func(line string) bool {
@@ -349,7 +341,6 @@ func (s script) stoodAt(j, since int) bool {
 	})
 }
 
-// judgeTitle compares what a title is worth after an act.
 func (q *inquest) judgeTitle(i int, t title) {
 	for _, n := range q.listNames(i, t) {
 		var strangers []string
@@ -371,7 +362,6 @@ func (q *inquest) judgeTitle(i int, t title) {
 	}
 }
 
-// listNames lists the names of a title that a script speaks of.
 func (q *inquest) listNames(i int, t title) []name.Name {
 	names := map[name.Name]bool{t.name: true}
 	if t.kind != titleLabel {
@@ -384,7 +374,7 @@ func (q *inquest) listNames(i int, t title) []name.Name {
 	return slices.SortedFunc(maps.Keys(names), name.Name.Compare)
 }
 
-// comparison is of one name of a title after one act, with the world without strangers.
+// comparison is of a title's name after an act, with the world without strangers.
 type comparison struct {
 	*inquest
 	act           int
@@ -398,7 +388,6 @@ func (c *comparison) noteTitle(what, format string, args ...any) {
 	c.noteLoss(c.act, c.title.kind+": "+what, "%s of %s: %s", c.name, strings.Join(c.title.holders, ", "), fmt.Sprintf(format, args...))
 }
 
-// compareActs notes a write that is refused because of strangers.
 func (c *comparison) compareActs() {
 	fields := strings.Fields(c.script[c.act])
 	if c.actual.refusal == nil || c.other.refusal != nil || !slices.Contains(c.title.holders, fields[0]) {
@@ -422,7 +411,7 @@ func (c *comparison) compareActs() {
 	switch c.actual.refusal.Kind {
 	case law.Later:
 		if !slices.ContainsFunc(c.actual.lockers, func(by string) bool { return slices.Contains(c.strangers, by) }) {
-			return // the lock is of a namespace that has a rule for the name
+			return // the lock belongs to a namespace with a rule for the name
 		}
 		what = "locked"
 	case law.Invalid:
@@ -431,8 +420,7 @@ func (c *comparison) compareActs() {
 	c.noteTitle(what, "%s", c.actual.refusal.Message)
 }
 
-// compareWaits notes a Record at the name that waits because of strangers, not because own has written there or below
-// meanwhile.
+// compareWaits records a Record that waits because of strangers, not of own's writes there or below.
 func (c *comparison) compareWaits() {
 	isOwn := func(d *datum) bool {
 		return d.by != nil && d.by.own && d.from != (object{}) && c.name.Encloses(baseOf(d))
@@ -448,13 +436,12 @@ func (c *comparison) compareWaits() {
 	}
 }
 
-// isOwnTitle reports whether the zone's own namespace has the title.
 func (c *comparison) isOwnTitle() bool {
 	z := c.actual.zoneAt(c.name)
 	return z != nil && slices.Contains(c.title.holders, z.Namespace)
 }
 
-// compareAnswers notes what strangers say for the name, and what is not said because of them.
+// compareAnswers records strangers' data in answers for the name, and data missing because of them.
 func (c *comparison) compareAnswers() {
 	said := map[string]bool{}
 	for _, q := range c.listQuestions() {
@@ -477,13 +464,13 @@ func (c *comparison) compareAnswers() {
 	}
 }
 
-// hasGuest reports whether a tenant's datum stands at a name that a rule means: the name is no wildcard's any more.
+// hasGuest reports a tenant's datum at a name that a rule means: no wildcard covers the name any more.
 func (m *moment) hasGuest(n name.Name) bool {
 	z := m.forest.findTop(n)
 	return z != nil && slices.ContainsFunc(z.data[n], func(d *datum) bool { return d.by.meant && !d.by.own })
 }
 
-// isMissed reports whether a datum that strangers keep from being read stands: what is refused is noted when it is.
+// isMissed reports whether a datum hidden by strangers exists. Refused data were recorded before.
 func (c *comparison) isMissed(d *datum) bool {
 	_, stands := c.actual.stands[d.from]
 	if d.from == (object{}) {
@@ -497,7 +484,6 @@ type question struct {
 	rtype rdata.Type
 }
 
-// listQuestions lists the questions about the name for which one of the worlds has data.
 func (c *comparison) listQuestions() (all []question) {
 	types, owners := map[rdata.Type]bool{}, map[name.Name]bool{c.name: true}
 	for _, m := range []*moment{c.actual, c.other} {
@@ -529,14 +515,14 @@ func (c *comparison) listQuestions() (all []question) {
 	return append(all, question{nameBelow("_acme-challenge", c.name), rdata.TXT})
 }
 
-// isStrange reports whether a datum is of a stranger, and no rule means it: by its labels or its very name. DS that
-// nothing hides is judged alone.
+// isStrange reports a stranger's datum without a rule that means it, by labels or by name. judgeAlone judges
+// visible DS.
 func (c *comparison) isStrange(d *datum) bool {
 	return d.by != nil && d.rtype != rdata.DS && slices.Contains(c.strangers, d.by.namespace) && !d.by.own && !d.by.meant &&
 		!c.isExempt(d)
 }
 
-// speaksAt says where a datum speaks for the name: at its base or from above.
+// speaksAt returns the place of a datum: at the name's base or above.
 func (c *comparison) speaksAt(d *datum) string {
 	base := d.owner
 	if d.from != (object{}) && c.title.kind != titleLabel {
@@ -559,7 +545,7 @@ func hasDatum(set []*datum, d *datum) bool {
 	return slices.ContainsFunc(set, func(x *datum) bool { return x.from == d.from && x.owner == d.owner && x.rtype == d.rtype })
 }
 
-// judgeAlone notes what no world without strangers is needed for. A zone that comes is delivered when it is settled.
+// judgeAlone records losses visible without the other world. A new zone is served once settled.
 func (q *inquest) judgeAlone(i int) {
 	m := q.actual[i]
 	for _, o := range m.unruled {
@@ -574,8 +560,7 @@ func (q *inquest) judgeAlone(i int) {
 	}
 }
 
-// judgePointer notes that a datum of own points to another name of its zone at which a tenant answers by a rule with
-// "*".
+// judgePointer records own's pointer to another name of the zone where a tenant answers by a rule with "*".
 func (q *inquest) judgePointer(i int, d *datum) {
 	m := q.actual[i]
 	c := &comparison{inquest: q, act: i, title: title{kind: titlePointer}, name: d.target, actual: m}

@@ -19,18 +19,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// script is a world in lines, one for each act. The zone org. is of the namespace own, which may write all of it. Names
-// are relative to org. A Record is named by its owner and type. The law decides a DNS update and a challenge as a write
-// of the Record, so scripts have no others.
+// script is a world in lines, one per act. Namespace own has the zone org. and may write everything there. Names are
+// relative to org. A Record is named by owner and type. DNS updates and challenges need no acts: the law decides them
+// as writes of Records.
 //
 //	own rules a: * zone:*; b: pay _dmarc.*; c: shared:s x[any]   the rules of org., some for types
 //	own delegates b: pay                                         the same by a Delegation
 //	a writes pay A | MX w | TXT x100 | CNAME w wait | A in dev   a type; a target, 100 values, waiting, in a view
 //	a deletes pay A
 //	a changes deletes pay A, writes pay CNAME w                  a ChangeSet: all or nothing
-//	b zones d; c: *                                              a zone, in which others may write; "d in dev": a view's
+//	b zones d; c: *                                              a zone, with rules for others; "d in dev": in a view
 //	b unzones d
-//	servers begin | move | unlock | settle                       the stage to which all cascades come that are owed
+//	servers begin | move | unlock | settle                       the stage for all pending cascades
 //	time passes                                                  25 hours: periods end
 type script []string
 
@@ -39,35 +39,32 @@ const (
 	scriptPeriod = 24 * 3600
 )
 
-// actor plays scripts.
 type actor struct {
 	*movingWorld
-	// stands and waits have the acts since which each Record stands, or waits.
+	// These are the acts since when each Record is adopted, or waits.
 	stands, waits map[object]int
-	// warned are the Records of which the last write had a Warning that another namespace has its target (S4.18), and
-	// the namespaces with names of which the last write or deletion had one about a name that is hidden.
+	// warned are the Records whose last write warned of another namespace at the target (S4.18), and namespaces
+	// with names whose last write or deletion warned of a hidden name.
 	warned map[object]bool
-	ruled  int // the act that changed rules last
+	ruled  int // the last act that changed rules
 }
 
-// moment is the world after an act.
 type moment struct {
 	refusal *law.Refusal
 	forest  dnsForest
 	zones   []*law.Zone
-	// settled says that nothing is owed.
+	// settled: no work is pending.
 	settled       bool
 	stands, waits map[object]int
 	// annotated are the Records with the annotation of S2.14; warned is the actor's.
 	annotated, warned map[object]bool
 	ruled             int
-	lockers           []string   // the namespaces that make names move
+	lockers           []string   // the namespaces whose moves lock names
 	news              []law.News // world.news
-	// unruled are the Records that stand, are in no period, and that no rule allows.
+	// unruled are adopted Records in no period, without a rule.
 	unruled []object
 }
 
-// playScript plays a script but for some acts.
 func (s script) playScript(without map[int]bool) []*moment {
 	x := &actor{movingWorld: newMovingWorld(false), stands: map[object]int{}, waits: map[object]int{}, warned: map[object]bool{}}
 	var out []*moment
@@ -92,7 +89,6 @@ func (s script) playScript(without map[int]bool) []*moment {
 	return out
 }
 
-// performAct does what a line says.
 func (x *actor) performAct(line string) (refusal *law.Refusal) {
 	by, rest, _ := strings.Cut(line, " ")
 	verb, rest, _ := strings.Cut(rest, " ")
@@ -128,7 +124,6 @@ func (x *actor) performAct(line string) (refusal *law.Refusal) {
 	return refusal
 }
 
-// changeRecord writes or deletes a Record.
 func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
 	o := object{by, fields[0] + " " + fields[1]}
 	if verb == "deletes" {
@@ -145,14 +140,13 @@ func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
 	return refusal
 }
 
-// hasWarning reports whether a plan has a Warning by a rule with a text.
 func hasWarning(plan *law.Plan, rule, text string) bool {
 	return slices.ContainsFunc(plan.Warnings, func(w law.Warning) bool {
 		return w.Rule == rule && strings.Contains(w.Text, text)
 	})
 }
 
-// changeTogether makes changes as one transaction (S10.5).
+// changeTogether makes a single transaction (S10.5).
 func (x *actor) changeTogether(by string, changes []string) *law.Refusal {
 	was := *x.world
 	was.facts, was.waiting, was.holds, was.outbox = maps.Clone(x.facts), maps.Clone(x.waiting), maps.Clone(x.holds), slices.Clone(x.outbox)
@@ -176,7 +170,6 @@ func (x *actor) changeTogether(by string, changes []string) *law.Refusal {
 	return nil
 }
 
-// carryOn has the servers come to a stage with all that is owed.
 func (x *actor) carryOn(to string) {
 	if to == "settle" {
 		x.settleMoves()
@@ -191,7 +184,6 @@ func (x *actor) carryOn(to string) {
 	}
 }
 
-// lookAround notes the world after an act.
 func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 	m := &moment{refusal: refusal, settled: len(x.outbox) == 0, warned: maps.Clone(x.warned), annotated: map[object]bool{},
 		ruled: x.ruled, news: slices.Clone(x.news)}
@@ -235,12 +227,11 @@ func noteSince(since map[object]int, o object, now int, is bool) {
 	}
 }
 
-// makeZone returns the spec of a zone, in which its own namespace may write all.
 func (x *actor) makeZone(by, at string, given []rules.Rule) zones.ZoneSpec {
 	owner, view, _ := strings.Cut(at, " in ")
 	own := parseRules(by + ": *[any] @[any] zone:*")
 	settings := makeSettings(append(own, given...), scriptPeriod, 100)
-	header := someHeader // with a name server, so that resolvers come to it
+	header := someHeader // with a name server, for resolvers
 	header.NameServers = []content.NameServer{{Name: "ns.example.net."}}
 	return zones.ZoneSpec{Ref: law.Ref{Namespace: by, Name: at}, DomainName: scriptName(owner).String(), View: view, Header: header,
 		ZoneSettings: settings}
@@ -269,7 +260,7 @@ func parseRules(text string) (all []rules.Rule) {
 	return all
 }
 
-// parseTypes reads the types of a rule: "any" are all, "" those that need no type.
+// parseTypes reads the types of a rule: "any" means all, "" none.
 func parseTypes(list string) (types []rdata.Type) {
 	if list == "any" {
 		return scriptTypes
@@ -282,7 +273,6 @@ func parseTypes(list string) (types []rdata.Type) {
 	return types
 }
 
-// scriptData has the rdata of the types that scripts have.
 var scriptData = map[rdata.Type]string{
 	rdata.A:     "192.0.2.NUMBER",
 	rdata.AAAA:  "2001:db8::NUMBER",
@@ -303,13 +293,12 @@ var scriptData = map[rdata.Type]string{
 
 var scriptTypes = slices.Sorted(maps.Keys(scriptData))
 
-// readOwner returns the owner of a Record of scripts.
 func (o object) readOwner() string {
 	owner, _, _ := strings.Cut(o.Name, " ")
 	return owner
 }
 
-// ownerOfAct returns the owner in a line, "@" for none.
+// ownerOfAct returns "@" for a line without an owner.
 func ownerOfAct(line string) string {
 	f := strings.Fields(line)
 	switch f[1] {
@@ -365,7 +354,7 @@ func parseSpeech(o object, fields []string) law.Record {
 	return r
 }
 
-// tailOf returns the name that the labels of a pattern behind its last one with "*" make; for a literal one, all.
+// tailOf returns the name of a pattern's labels after the last "*"; of a literal pattern, all.
 func tailOf(p pattern.Pattern, zone name.Name) name.Name {
 	text := p.String()
 	if i := strings.LastIndex(text, "*"); i >= 0 {

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// checkAll runs the whole-state checker: it recomputes every stored fact from the
-// objects, the dumb way, and reports all that differs.
+// checkAll recomputes every stored fact from the objects by brute force.
 func (w *world) checkAll() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -234,7 +233,6 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 	w.checkContent(z, h, report)
 }
 
-// pointedBy returns the base names of the first eight hosts of a zone to which a record sends clients.
 func pointedBy(r *law.Record, zone name.Name) map[name.Rel]bool {
 	bases := map[name.Rel]bool{}
 	if !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
@@ -250,7 +248,6 @@ func pointedBy(r *law.Record, zone name.Name) map[name.Rel]bool {
 	return bases
 }
 
-// countClaim counts a record of a namespace.
 func countClaim(claims []law.Claim, ns string, a rules.Admission) []law.Claim {
 	i := slices.IndexFunc(claims, func(c law.Claim) bool { return c.Namespace == ns })
 	if i < 0 {
@@ -269,7 +266,7 @@ func countClaim(claims []law.Claim, ns string, a rules.Admission) []law.Claim {
 	return claims
 }
 
-// checkDeletions holds that a zone is held only for what S7.5 and S7.6 say, and that all of its numbers can be.
+// checkDeletions checks holds (S7.5 and S7.6) and the range of all counters.
 func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	for _, s := range z.Deletions.Least {
 		if s.RRsets < 0 {
@@ -292,7 +289,7 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 	}
 }
 
-// checkAbove is a twin of S3.5: what the nearest zone above says decides, and whether the zone was established.
+// S3.5: the nearest zone above decides, and whether the zone was established.
 func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
@@ -346,8 +343,7 @@ func ownerValue(x law.OwnerValue) string {
 	return fmt.Sprintf("%s %x %s", x.Type, x.Digest[:4], writeFingerprint(x.TTL))
 }
 
-// checkContent recomputes what the zone contains and compares state, rows,
-// journal and S5.6 with it.
+// checkContent recomputes a zone's content, and compares state, rows, journal and S5.6.
 func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ...any)) {
 	sets := w.listRRsets(z)
 	var apexNS []string
@@ -430,7 +426,7 @@ func (w *world) checkContent(z *law.Zone, h *law.Holding, report func(string, ..
 	}
 }
 
-// checkHolds proves that what the parent has counted for a held zone stays while it is the parent (S6.1).
+// checkHolds requires a parent to keep the count of a held zone (S6.1).
 func (w *world) checkHolds(report func(string, ...any)) {
 	for _, z := range w.zones {
 		hold := w.holds[z.zone.UID]
@@ -454,7 +450,7 @@ func (w *world) checkHolds(report func(string, ...any)) {
 	}
 }
 
-// derivedDS returns the DS that a parent counts in a cut, and those that the child has for it (S6.16).
+// derivedDS returns the DS in a parent's cut, and the child's DS for it (S6.16).
 func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (got, want []string) {
 	servers := false
 	for _, s := range cut.Sets {
@@ -475,7 +471,6 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 	return nil, nil // its cascade decides
 }
 
-// heldChild returns the holding of a held zone; nil: it is not held.
 func (w *world) heldChild(uid string) *law.Holding {
 	for _, c := range w.zones {
 		if h := w.findStanding(c.zone.Ref); c.zone.UID == uid && h != nil && h.Held != nil {
@@ -494,8 +489,7 @@ func (w *world) countOf(parent *law.Zone, child string) *law.CountedCut {
 	return nil
 }
 
-// checkLoadable holds S5.11 as far as the owners show: what BIND, Knot, NSD or
-// PowerDNS refuse a zone for.
+// S5.11 as far as owners show: no reason for BIND, Knot, NSD or PowerDNS to refuse the zone.
 func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...any)) {
 	types := map[name.Name]map[rdata.Type]int{}
 	seen := map[string]bool{}
@@ -531,8 +525,7 @@ func (w *world) checkLoadable(view *zoneview.Snapshot, report func(string, ...an
 	}
 }
 
-// checkSettled holds that nothing was forgotten: with nothing owed, deciding
-// anything once more changes nothing (S2.3, S2.5, S2.7, S3.4–S3.11, S7.2).
+// Without pending works, no further decision changes anything (S2.3, S2.5, S2.7, S3.4–S3.11, S7.2).
 func (w *world) checkSettled() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -551,7 +544,7 @@ func (w *world) checkSettled() []string {
 			continue
 		}
 		if p.Zone == nil && r.placed.Zone == nil && w.isBeingDeleted(r.record.ZoneRef) {
-			continue // whether its namespace knows that zone is the Delegations' matter, too
+			continue // the Delegations also decide whether the namespace knows the zone
 		}
 		if writeFingerprint(p.Zone) != writeFingerprint(r.placed.Zone) || p.FQDN != r.placed.FQDN || p.Reason != r.placed.Reason &&
 			p.Zone != nil {
@@ -593,8 +586,8 @@ func (w *world) checkSettled() []string {
 	return wrong
 }
 
-// isBeingDeleted reports whether a zone has a deletionTimestamp. From then on a Delegation of it that changes has
-// nothing decided anew, so what its namespaces have there, and what is said of them, may be older (S8.2).
+// isBeingDeleted reports a deletionTimestamp. From then on changes of the zone's Delegations start no decisions, so
+// objects and their status may be older (S8.2).
 func (w *world) isBeingDeleted(zone *law.Ref) bool {
 	if zone == nil {
 		return false

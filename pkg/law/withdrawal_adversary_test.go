@@ -22,47 +22,46 @@ import (
 )
 
 var (
-	foes     = []string{"a", "b", "c"} // c acts, too, where a or b let it in
+	foes     = []string{"a", "b", "c"} // c acts where a or b let it in
 	foeNames = []string{"x", "y", "y.x", "z.x", "z.y", "z.y.x", "y.z.x", "x.z.y.x", "y.y.y.x", "x.x.z.y.x", "w.x.x.z.y.x", "w.w"}
 	graces   = []int64{0, 3600, 86400, 30 * 86400}
-	// What the owner allows: zones and Records, which go and come apart from each other.
+	// The owner's rules for zones and Records change independently.
 	foeZones   = [][]string{{"x"}, {"*"}, {"x", "*.x"}, {"*.x", "y"}, {"x", "z.y.x"}, {"**"}}
 	foeRecords = [][]string{{"*"}, {"x", "*.x"}, {"w.w", "y"}}
 )
 
-// siege is an owner who withdraws, namespaces that would keep what they have, and what the law promises both. ran is
-// the time that servers ran, in seconds, and all other times are on that clock.
+// siege is an owner who withdraws, namespaces that try to keep their objects, and the law's promises to both. ran
+// is the running time of servers in seconds, the clock of all times here.
 type siege struct {
 	*world
 	t   *rapid.T
 	ran int64
 
-	zones, records bool // what the owner allows now
-	lacks          int  // its first patterns that it leaves out of both rules
+	zones, records bool // allowed now
+	lacks          int  // leading patterns missing from both rules
 	byDelegation   bool
 	zoneRule       rules.Rule
 	recordRule     rules.Rule
 	grace          int64
 
-	// gone is when nothing that was withdrawn stands any more: one period after the cascade of the last withdrawal.
+	// gone is the time without withdrawn objects: a period after the cascade of the last withdrawal.
 	gone int64
-	// starts are the cascades that begin a period, with its length.
+	// starts are the cascades that begin a period, with the length.
 	starts map[string]int64
-	// safe is until when what stood at the withdrawal stays, by uid.
-	safe map[string]*safety
-	// through are the namespaces which the owner releases now.
+	// safe are the objects under a promise, by uid.
+	safe    map[string]*safety
 	through map[string]bool
 }
 
-// safety is what may not end before a time.
+// safety is an object under a promise until a time.
 type safety struct {
 	object
 	record bool
 	at     name.Name
 	from   string // the zone of a Record
 	until  int64
-	above  []string // the zones above but the owner's
-	why    []string // what carries the withdrawal out, by the grace of then; nil: it is being written
+	above  []string // zones above except the owner's
+	why    []string // works that execute the withdrawal, with their grace; nil during the write
 }
 
 func newSiege(t *rapid.T) *siege {
@@ -93,7 +92,6 @@ func (s *siege) parsePatterns(texts []string) (out []pattern.Pattern) {
 
 func (s *siege) findTop() *law.Zone { return s.world.zones[object{"owner", "top"}].zone }
 
-// writeRules is the write of the owner: what it allows from now on, and the namespaces that it releases now.
 func (s *siege) writeRules(byZones, records bool, lacks int, grace int64, now []string) {
 	takes := s.zones && !byZones || s.records && !records || lacks > s.lacks
 	if takes {
@@ -102,7 +100,7 @@ func (s *siege) writeRules(byZones, records bool, lacks int, grace int64, now []
 	zoneRule, recordRule := s.zoneRule, s.recordRule
 	zoneRule.Zones = zoneRule.Zones[min(lacks, len(zoneRule.Zones)):]
 	recordRule.Records = recordRule.Records[min(lacks, len(recordRule.Records)):]
-	for _, p := range s.safe { // a withdrawal that is not carried out yet takes the period of then
+	for _, p := range s.safe { // a withdrawal not yet executed takes the current period
 		if slices.ContainsFunc(p.why, s.hasOwed) {
 			p.until = min(p.until, s.ran+grace)
 		}
@@ -165,8 +163,7 @@ func (s *siege) hasOwed(id string) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
 }
 
-// promiseTime notes what stands at a withdrawal, that it may stay for the period. What is withdrawn already has its
-// own.
+// promiseTime promises the period to the objects of a withdrawal. Objects withdrawn earlier keep theirs.
 func (s *siege) promiseTime(grace int64) {
 	for _, o := range sortedObjects(s.world.zones) {
 		z := s.world.zones[o].zone
@@ -189,7 +186,7 @@ func (s *siege) promiseTime(grace int64) {
 			continue
 		}
 		delete(s.safe, r.record.UID)
-		// A cascade of another namespace that meets the Record first gives it the rest of what runs.
+		// Another namespace's cascade that meets the Record first leaves the rest of a running period.
 		if !slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.By != "owner" }) {
 			s.safe[r.record.UID] = &safety{object: o, record: true, at: r.placed.FQDN, from: s.findTop().UID,
 				until: s.ran + grace}
@@ -197,7 +194,7 @@ func (s *siege) promiseTime(grace int64) {
 	}
 }
 
-// listAbove returns the zones above a name that are not the owner's, for a Record those at the name, too.
+// listAbove returns the zones above a name except the owner's; also includes a zone at the name.
 func (s *siege) listAbove(at name.Name, also bool) (uids []string) {
 	for up, ok := at, true; ok; up, ok = up.Parent() {
 		if h := s.zoneOf("", up); h != nil && h.Namespace != "owner" && (also || up != at) {
@@ -207,8 +204,8 @@ func (s *siege) listAbove(at name.Name, also bool) (uids []string) {
 	return uids
 }
 
-// isVacated reports whether a cascade that is not carried out yet meets what stands at a name as below a zone that
-// went: that one may be the first to find it withdrawn.
+// isVacated reports whether a pending cascade meets objects below a removed zone, perhaps the first to find them
+// withdrawn.
 func (s *siege) isVacated(at name.Name) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool {
 		return w.Purge != "" && slices.ContainsFunc(w.Scans, func(x law.Scan) bool {
@@ -217,7 +214,6 @@ func (s *siege) isVacated(at name.Name) bool {
 	})
 }
 
-// isDelegated reports whether the nearest zone above delegates the zone.
 func (s *siege) isDelegated(z *law.Zone) bool {
 	up, ok := z.FQDN().Parent()
 	h := s.findEnclosing("", up)
@@ -229,7 +225,7 @@ func (s *siege) isAllowed(r *recordObject) bool {
 	return s.uniteRules(s.findTop()).RuleSet().AllowsRecord(r.placed.FQDN, r.record.Type, r.record.Namespace)
 }
 
-// endPromises ends the promises about what is below a name: a namespace changed what stands there.
+// endPromises ends promises below a name after a namespace's change there.
 func (s *siege) endPromises(at name.Name, also bool) {
 	for uid, p := range s.safe {
 		if at.Encloses(p.at) && (also || p.at != at) {
@@ -238,7 +234,7 @@ func (s *siege) endPromises(at name.Name, also bool) {
 	}
 }
 
-// carryOutNext carries out what is owed: the cascades of one namespace follow each other, those of several do not.
+// carryOutNext executes a work: in order within a namespace, in any order between namespaces.
 func (s *siege) carryOutNext() {
 	var by []string
 	for _, w := range s.outbox {
@@ -272,14 +268,13 @@ func (s *siege) settleSiege() {
 	}
 }
 
-// checkPromises holds the promises, to the owner and to the others.
 func (s *siege) checkPromises(what string) {
 	for uid, p := range s.safe {
 		if s.through[p.Namespace] || s.ran >= p.until {
 			delete(s.safe, uid)
 			continue
 		}
-		if !slices.Equal(p.above, s.listAbove(p.at, p.record)) { // what came between decides about it, or what went did
+		if !slices.Equal(p.above, s.listAbove(p.at, p.record)) { // a zone that came or went between decides
 			delete(s.safe, uid)
 			continue
 		}
@@ -308,7 +303,6 @@ func (s *siege) checkPromises(what string) {
 	}
 }
 
-// runServers has servers run for some seconds.
 func (s *siege) runServers(seconds int64) {
 	s.passTime(time.Duration(seconds) * time.Second)
 	s.ran += seconds
@@ -316,7 +310,6 @@ func (s *siege) runServers(seconds int64) {
 
 var someHeader = content.Header{TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 
-// writeFoeZone is a write of a zone by one of the others.
 func (s *siege) writeFoeZone(t *rapid.T) {
 	o := object{rapid.SampledFrom(foes).Draw(t, "namespace"), fmt.Sprint("z", rapid.IntRange(1, 6).Draw(t, "zone"))}
 	given := []rules.Rule{{Records: []rules.RecordRule{{Pattern: s.parsePatterns([]string{"*"})[0], Text: "*"}}}}
@@ -344,11 +337,10 @@ func (s *siege) writeFoeZone(t *rapid.T) {
 	}
 }
 
-// TestWithdrawal_adversary_S3_8 has namespaces do what they can while an owner withdraws what it allows them: one
-// period later none of it stands, no time of others is shorter, and neither clocks nor servers that are off end
-// anything (attack 63).
+// Namespaces try everything during an owner's withdrawal: one period later nothing withdrawn is left, no period of
+// others is shortened, and neither clocks nor stopped servers end anything (attack 63).
 func TestWithdrawal_adversary_S3_8(t *testing.T) {
-	for i := range 8 { // as often as a few seconds allow
+	for i := range 8 { // a few seconds
 		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, besiege) })
 	}
 }
@@ -404,7 +396,7 @@ func besiege(t *rapid.T) {
 			if !z.Pending {
 				s.endPromises(z.FQDN(), true)
 			}
-			// Before the withdrawal is carried out a removed parent gives a day (S3.5).
+			// Before the withdrawal is executed, a removed parent gives a day (S3.5).
 			if plan.Work != nil && (s.zones || len(s.starts) > 0) {
 				s.starts[plan.Work.ID] = 86400
 			}
@@ -467,7 +459,6 @@ func besiege(t *rapid.T) {
 	}
 }
 
-// endPromisesBelow ends the promises about what is below a zone of its namespace.
 func (s *siege) endPromisesBelow(zone, namespace string) {
 	if z := s.world.zones[object{namespace, zone}]; z != nil && !z.zone.Pending {
 		s.endPromises(z.zone.FQDN(), false)

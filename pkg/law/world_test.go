@@ -21,32 +21,29 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// world is a whole server in maps: it answers what the law asks for, applies
-// its plans the way one transaction would, and carries out what they owe. It
-// panics with a message where a plan breaks an invariant.
+// world is a server in maps: it answers the law's questions, applies plans like a transaction, executes works, and
+// panics if a plan breaks an invariant.
 type world struct {
-	facts   map[law.Key]any // the stored kinds only
+	facts   map[law.Key]any // stored kinds only
 	zones   map[object]*zoneObject
 	records map[object]*recordObject
-	// delegations stand beside the rules of the zones (S4.3).
+	// delegations add to the rules of the zones (S4.3).
 	delegations map[object]*delegationObject
 	waiting     map[waitKey]bool
 	outbox      []*law.Work
 	pendingCuts []law.PendingCut
-	holds       map[string]*hold              // of the zones that are held, by uid
+	holds       map[string]*hold              // of held zones, by uid
 	views       map[string]*zoneview.Snapshot // by zone uid, from the journal alone
 	journal     map[string][]content.Step
 
 	now time.Time
 	uid int
-	// tenures are who had which names when hearSpeakers looked, the last time at heard (speaker_twin_test.go).
+	// tenures are from the last hearSpeakers, at time heard (speaker_twin_test.go).
 	tenures []tenure
 	heard   int64
-	// news are what the zones' own namespaces were told.
-	news []law.News
-	// quick leaves the proofs about each decision out, for many like one.
+	news    []law.News
+	// quick skips the proofs of each decision.
 	quick bool
-	// asked counts the rounds of the longest decision.
 	asked int
 }
 
@@ -58,22 +55,22 @@ type zoneObject struct {
 	spec    zones.ZoneSpec
 	zone    *law.Zone
 	created int64
-	// written is when its spec was written last, and first the uid of the zone that was above it at first.
+	// written is the last write of spec, and first the uid of the first parent.
 	written int64
 	first   string
 	waits   *law.Waiting
-	// annotated says that it has the annotation kubi.zone/delete (S8.1).
+	// annotated: has the annotation kubi.zone/delete (S8.1).
 	annotated bool
 	delegated *law.Condition
 	servable  *law.Condition
 }
 
-// hold is what is known of a held zone: the uid of its parent, and what that counts for it.
+// hold is a held zone's parent uid, and the parent's count.
 type hold struct{ parent, counted string }
 
 type recordObject struct {
 	record law.Record
-	// written is when its spec was written last, and first the uid of the zone that it was in at first.
+	// written is the last write of spec, and first the uid of the first zone.
 	written int64
 	first   string
 	placed  law.Placement
@@ -83,7 +80,7 @@ type recordObject struct {
 type waitKey struct {
 	view string
 	fqdn name.Name
-	ref  object // when it waits for a zone object
+	ref  object // the awaited zone object
 	zone bool   // a pending zone waits, not a record
 	object
 }
@@ -105,7 +102,6 @@ func (w *world) makeUID(kind string) string {
 	return fmt.Sprintf("%s-%d", kind, w.uid)
 }
 
-// answerKey computes the fact of any key.
 func (w *world) answerKey(k law.Key) any {
 	switch k.Kind {
 	case law.KindZone:
@@ -165,7 +161,6 @@ func (w *world) answerKey(k law.Key) any {
 	return w.facts[k]
 }
 
-// isTouched answers a question of law.KindTouched.
 func (w *world) isTouched(k law.Key) bool {
 	target := object{k.Namespace, k.Object}
 	for at := range w.waiting {
@@ -188,7 +183,7 @@ func (w *world) isTouched(k law.Key) bool {
 	return false
 }
 
-// listForeign answers as a store does: in the order of its keys, and of the first of them only (S8.1).
+// listForeign answers like a store: in the order of keys, and only the first (S8.1).
 func (w *world) listForeign(k law.Key) any {
 	kind := law.KindMember
 	if k.Zone == "" {
@@ -235,9 +230,8 @@ func isBelow(sub, up name.Rel) bool {
 	return false
 }
 
-// decideAll runs the law until it has what it asks for. It proves that asking
-// ends, that the answer is a function of the facts, and that the facts handed
-// in are not changed by it (promise 1 of the package).
+// decideAll runs the law until all requested facts are there. It proves promise 1 of the package: requests end, the
+// answer is a function of the facts, and the facts stay unchanged.
 func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
 	for round := 1; ; round++ {
@@ -275,7 +269,7 @@ func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
 		clone, less := law.NewSeen(), law.NewSeen()
 		for k, fact := range seen.All() {
 			clone.Put(k, fact)
-			// A fact on which the answer does not rest makes no difference: nothing stands there instead.
+			// A fact without use makes no difference.
 			if !seen.Used(k) {
 				fact = nil
 			}
@@ -298,7 +292,6 @@ func (w *world) proveFacts(seen *law.Seen) string {
 	return writeFingerprint(seen)
 }
 
-// writeFingerprint writes out everything a pointer leads to.
 func writeFingerprint(v any) string {
 	if seen, ok := v.(*law.Seen); ok {
 		var lines []string
@@ -326,8 +319,7 @@ func writeFingerprint(v any) string {
 	return string(b)
 }
 
-// applyPlan does what one transaction would with a plan for an object. standing is
-// the cascade that makes the step, nil for a client's write.
+// standing is the cascade of the step, nil for a client's write.
 func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
@@ -355,7 +347,7 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.W
 		if owed != nil {
 			work := *owed
 			if i := slices.IndexFunc(w.outbox,
-				func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // what a Delegation owes is one item
+				func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // a Delegation's works are one item
 				w.outbox[i] = &work
 				continue
 			}
@@ -394,7 +386,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 		z.servable = c.Servable
 	}
 	if before != nil && !before.Pending && !after.Pending {
-		// I3: serial, state and N change with a step and only with one.
+		// I3: serial, state and N change exactly with a step.
 		if moved := before.Serial != after.Serial || before.State != after.State || before.N != after.N ||
 			before.Rows != after.Rows || before.RRsets != after.RRsets || !before.Header.Equal(after.Header); moved != (c.Step != nil) {
 			panicInvariant("I3: zone %s: definition moved %v, step %v", after.FQDN(), moved, c.Step)
@@ -425,7 +417,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	}
 }
 
-// followStep follows the journal as a view does, there and back.
+// followStep follows the journal forward and back, like a view.
 func (w *world) followStep(z *law.Zone, step content.Step) {
 	if step.N != z.N || step.Serial != z.Serial || step.State != sethash.State(z.State) {
 		panicInvariant("the step of %s is not its zone's: %+v", z.FQDN(), step)
@@ -469,7 +461,6 @@ func waitKeys(x *law.Waiting, o object, isZone bool) []waitKey {
 	return out
 }
 
-// readContribution returns what a record contributes now, as its object tells it.
 func (r *recordObject) readContribution() *law.Adopted {
 	if r.placed.Zone == nil {
 		return nil
@@ -482,7 +473,6 @@ func (r *recordObject) readContribution() *law.Adopted {
 	return a
 }
 
-// putRecord is a client's create or update; a refusal is returned and changes nothing.
 func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	o := object{r.Namespace, r.Name}
 	was := w.records[o]
@@ -528,7 +518,7 @@ func (w *world) deleteRecord(o object) *law.Plan {
 	return out.Plan
 }
 
-// putZone is a client's create or update of a zone, which leaves its DS alone.
+// putZone creates or updates a zone for a client. The DS stay.
 func (w *world) putZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.Refusal) {
 	if was := w.zones[object{spec.Namespace, spec.Name}]; was != nil {
 		spec.DS = was.zone.DS
@@ -536,7 +526,7 @@ func (w *world) putZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.Re
 	return w.writeZone(spec, establish)
 }
 
-// signZone says which DS the parent of a zone is to have (S12.2).
+// signZone sets the DS for the parent (S12.2).
 func (w *world) signZone(o object, ds []string) *law.Plan {
 	spec := w.zones[o].spec
 	spec.DS = ds
@@ -579,13 +569,13 @@ func (w *world) writeZone(spec zones.ZoneSpec, establish bool) (*law.Plan, *law.
 		w.zones[o] = was
 	}
 	was.spec, was.waits, was.written = spec, out.Plan.Orphan, w.now.Unix()
-	was.spec.DS = nil // they are of the zone's status
+	was.spec.DS = nil // DS belong to the zone's status
 	w.applyPlan(o, true, out.Plan, nil)
 	w.countPendingCuts()
 	return out.Plan, nil
 }
 
-// deleteZone deletes a zone, and annotates it first where it has something of other namespaces.
+// deleteZone annotates a zone with objects of other namespaces first.
 func (w *world) deleteZone(o object) *law.Plan {
 	plan, refusal := w.tryDeleteZone(o)
 	if refusal != nil && refusal.Reason == law.ReasonInUse {
@@ -617,8 +607,8 @@ func (w *world) tryDeleteZone(o object) (*law.Plan, *law.Refusal) {
 	return out.Plan, nil
 }
 
-// hasForeign reports whether records of other namespaces stand in the zone, or it delegates zones to them. A pending
-// zone has nothing: what it had until it ended is being released.
+// hasForeign reports whether the zone has records of, or delegates zones to, other namespaces. A pending zone has
+// none: former objects are being released.
 func (w *world) hasForeign(z *law.Zone) bool {
 	if z.Pending {
 		return false
@@ -636,13 +626,11 @@ func (w *world) hasForeign(z *law.Zone) bool {
 	return false
 }
 
-// zoneOf finds the zone that holds a name exactly.
 func (w *world) zoneOf(view string, n name.Name) *law.Holding {
 	h, _ := w.facts[law.HoldingKey(view, n)].(*law.Holding)
 	return h
 }
 
-// findEnclosing finds the longest zone at or above a name.
 func (w *world) findEnclosing(view string, n name.Name) *law.Holding {
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		if h := w.zoneOf(view, at); h != nil {
@@ -652,7 +640,7 @@ func (w *world) findEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// findAbove returns the uid of the zone that encloses a zone, "" for none.
+// findAbove returns "" without an enclosing zone.
 func (w *world) findAbove(z *law.Zone) string {
 	if up, ok := z.FQDN().Parent(); ok {
 		if h := w.findEnclosing(z.View, up); h != nil {

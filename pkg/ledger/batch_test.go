@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// gate holds writes at a named point until the test lets them go.
 type gate struct {
 	mu      sync.Mutex
 	point   string
@@ -37,7 +36,6 @@ func (g *gate) passPoint(point string) {
 	}
 }
 
-// holdAt holds at another point; what the old one held goes on.
 func (g *gate) holdAt(point string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,9 +45,8 @@ func (g *gate) holdAt(point string) {
 	g.point, g.reached, g.open = point, make(chan struct{}, 100), make(chan struct{})
 }
 
-// A caller whose time is up has its object to itself again, though the batch that took its write along is decided
-// anew afterwards. The race detector judges this; without it, what the caller writes into the object would be in the
-// zone.
+// After the deadline the caller owns the object again, even if the batch is decided once more: later changes must
+// not reach the zone. For -race.
 func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)
@@ -89,7 +86,7 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 		t.Error("a write that was held is acknowledged")
 	}
 	<-outcomes   // the object is changed
-	g.holdAt("") // the batch is lost to the other server, and decided anew
+	g.holdAt("") // the batch loses to the other server, and is decided again
 	if err := <-outcomes; err != nil {
 		t.Errorf("a caller that stays: %v", err)
 	}
@@ -103,14 +100,14 @@ func TestBatch_aCallerThatHasGoneIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// A server finds out that etcd takes fewer operations in one transaction than it was told. From then on it decides
-// smaller batches, and no client notices.
+// A server may learn that etcd takes fewer operations than configured. Then batches shrink, without an error for
+// clients.
 func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	for what, x := range map[string]struct {
 		change  func(*embed.Config)
-		batches int64 // of each zone and round; 0: as many as it takes
+		batches int64 // per zone and round; 0: as few as possible
 	}{
 		"as embedded":          {func(*embed.Config) {}, 1},
 		"as etcd's default is": {func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }, 2},
@@ -120,7 +117,7 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 			s := store.On(t, store.Fresh(t, x.change), "/registry/kubizone")
 			g := &gate{}
 			server := s.Server(func(c *ledger.Config) { c.Fault = g.passPoint })
-			zones := []string{"one", "two"} // which find out at once
+			zones := []string{"one", "two"} // both learn the limit at once
 			for _, z := range zones {
 				store.Must(server.CreateZone(store.Zone("infra", z, z+".example.org.", store.Allow("", "*"))))
 			}
@@ -137,7 +134,7 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 							_, err := server.CreateRecord(context.Background(), store.Record("team", name, name+"."+z+".example.org.", "A", "192.0.2.1"))
 							outcomes <- err
 						}()
-						if i == 0 { // the others wait for it
+						if i == 0 { // the others wait behind it
 							<-g.reached
 							continue
 						}
@@ -163,15 +160,13 @@ func TestBatch_isAsLargeAsEtcdTakes(t *testing.T) {
 	}
 }
 
-// createAt creates the record ri.
 func createAt(s *store.Server, i int) error {
 	name := fmt.Sprintf("r%d", i)
 	_, err := s.CreateRecord(context.Background(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1"))
 	return err
 }
 
-// A write that is answered while it waits for the lock of its zone, since another write of its record went first,
-// gives the lock on.
+// A write waiting for the zone's lock may be answered early, if another write of the record went first.
 func TestBatch_givesTheLockOnWhereItIsAnswered(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

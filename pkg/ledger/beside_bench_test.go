@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// panicky panics where an object with the word is encoded a second time: first by the storage of Kubernetes, and then
-// by the batch while it is decided.
+// panicky panics at the second encoding of an object with the word, in the decision of the batch.
 type panicky struct {
 	word string
 	seen *sync.Map
@@ -39,10 +38,10 @@ func (p panicky) TransformToStorage(_ context.Context, data []byte, of value.Con
 	return data, nil
 }
 
-// BenchmarkCreate_beside creates Records in 15 zones by a caller each, in turn alone and beside four callers in a
-// sixteenth zone. These write as the others do; two of them by another server, so that transactions lose; or they write
-// large Records, few of which go into a transaction; or Records of which each ends in a panic. It gives the creates a
-// second and the p99 of the fifteen, beside ÷ alone.
+// BenchmarkCreate_beside creates Records in 15 zones by a caller each, alternately alone and beside four callers in
+// a sixteenth zone. The four write like the others, or half of them through another server so that transactions
+// lose, or large Records so that few fit into a transaction, or Records that panic. Reported are creates per second
+// and p99 of the fifteen, beside ÷ alone.
 func BenchmarkCreate_beside(b *testing.B) {
 	const rounds, others = 6, 4
 	lasting := 2 * time.Second
@@ -63,7 +62,7 @@ func BenchmarkCreate_beside(b *testing.B) {
 				_, err := by.CreateRecord(context.Background(), r)
 				return err
 			}
-			large := make([]string, 0, 200) // some 50 kB, near to what an RRset may have (S5.8)
+			large := make([]string, 0, 200) // about 50 kB, near the limit of an RRset (S5.8)
 			for i := range cap(large) {
 				large = append(large, fmt.Sprintf("%q", strings.Repeat(string(rune('a'+i%26)), 250)+fmt.Sprint(i)))
 			}
@@ -122,8 +121,8 @@ func BenchmarkCreate_beside(b *testing.B) {
 	}
 }
 
-// BenchmarkNewZone_beside makes a zone now and then, beside 48 callers that make zones in other namespaces, and gives
-// the median and the longest time until it is settled, and the zones that the callers made a second.
+// BenchmarkNewZone_beside creates a zone from time to time, beside 48 callers in other namespaces. Reported are the
+// median and longest time until the zone is settled, and the callers' zones per second.
 func BenchmarkNewZone_beside(b *testing.B) {
 	const callers, lone = 48, 8
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeServedZone returns a zone of team-a with so many name servers in it, each with so many addresses.
 func makeServedZone(name, domain string, hosts, addresses int, below string) *v1alpha1.Zone {
 	z := store.Zone("team-a", name, domain, store.Allow("team-a", "@", "*"))
 	z.Spec.NameServers = nil
@@ -39,7 +38,7 @@ func makeServedZone(name, domain string, hosts, addresses int, below string) *v1
 	return z
 }
 
-// A zone that waits is decided by a cascade of the zone that it waits for, which is another's (S3.1).
+// S3.1: the other zone's cascade decides the waiting zone.
 func TestCascade_letsAnyWaitingZoneStand_S3_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -60,7 +59,7 @@ func TestCascade_letsAnyWaitingZoneStand_S3_2(t *testing.T) {
 	}
 }
 
-// The parent can remove all that a child puts into it: in one transaction, however much there is (S3.5, S6.1).
+// A single transaction removes all glue of a child (S3.5, S6.1).
 func TestChild_glueCanBeTakenAway_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -94,7 +93,6 @@ func TestChild_glueCanBeTakenAway_S6_3(t *testing.T) {
 	}
 }
 
-// The facts of a zone that no client writes any more are forgotten, and read again with the next write.
 func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -118,8 +116,8 @@ func TestLedger_forgetsZonesWithoutWrites(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone gets as many other name servers at once as etcd takes compares. Where that is fewer the refusal names the
-// field and what fits, and what fits is taken.
+// A zone replaces as many name servers at once as etcd takes compares. Beyond, the refusal names the field and a
+// number that passes.
 func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -177,7 +175,7 @@ func TestZone_getsOtherNameServers_S6_2(t *testing.T) {
 	}
 }
 
-// A wildcard at the apex has all names of the zone below it: its write looks at the first thousand (S4.25).
+// A wildcard at the apex covers all names, but the write reads only the first thousand (S4.25).
 func TestWildcard_atTheApexReadsAThousandNames(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// fillZone creates n records of a zone by eight writers.
 func fillZone(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.Record) {
 	t.Helper()
 	ctx := withDeadline(t)
@@ -40,7 +39,6 @@ func fillZone(t *testing.T, s *store.Server, n int, make func(i int) *v1alpha1.R
 	})
 }
 
-// waitUntil waits for a fact, a minute at most.
 func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -50,12 +48,10 @@ func waitUntil(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// mishap ends a server's background work at a random fault point, at once as a
-// bug would or by the end of its context as a restart does.
+// mishap stops a server's background work at a random fault point, like a bug or like a restart.
 type mishap struct{ left atomic.Int64 }
 
-// runInterrupted runs fresh servers, each of which is struck after a few fault
-// points, until nothing is owed; after each the store is checked.
+// runInterrupted restarts servers after a few fault points until no work is pending, with fsck after each.
 func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(7, uint64(len(t.Name()))))
@@ -65,7 +61,7 @@ func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times i
 		}
 		var m mishap
 		ctx, cancel := context.WithCancel(t.Context())
-		// Longer and longer, so that it ends, however big the work.
+		// Longer each time, so that any work ends.
 		m.left.Store(1 + int64(rnd.IntN(8<<min(i/scaleTo(4, 2), 10))))
 		softly := i%2 == 0
 		s := st.Server(func(c *ledger.Config) {
@@ -129,7 +125,7 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 		}
 		return in
 	}
-	// A child takes them over, is withdrawn from by its rules, given them back, and removed.
+	// A child gains the records, loses them by withdrawn rules, gains them again, and is deleted.
 	store.Must(s.CreateZone(store.Zone("infra", "dev", "dev.example.org.", store.Allow("", "*"))))
 	times := runInterrupted(t, st, nil)
 	if got := count("dev"); got != n {
@@ -141,7 +137,7 @@ func TestCascade_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 		t.Errorf("%d records in the child, want the %d of team-0", got, (n+2)/3)
 	}
 	store.Must(s.UpdateZone("infra", "dev", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("", "*")} }))
-	times += runInterrupted(t, st, func(i int) { // clients go on meanwhile
+	times += runInterrupted(t, st, func(i int) { // clients write meanwhile
 		if _, err := s.CreateRecord(t.Context(), store.Record("team-9", fmt.Sprintf("between-%d", i), fmt.Sprintf("between-%d.dev.example.org.", i), "TXT", "x")); err != nil {
 			t.Errorf("a client's write between: %v", err)
 		}
@@ -179,7 +175,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 			t.Fatalf("record %s is still adopted", r.Name)
 		}
 	}
-	// The name was kept, so the next zone goes on from its serial (S6.8), and takes them in again.
+	// The name kept its serial (S6.8), so the next zone continues there and adopts the records.
 	store.Must(s.CreateZone(store.Zone("infra", "again", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	if z := s.Zone("infra", "again"); z.Status.EntryCount != int64(n)+3 {
@@ -187,8 +183,7 @@ func TestCascade_deletedZoneReleasesAll_S8_1(t *testing.T) {
 	}
 }
 
-// A child's name servers change under load from two servers; in the end its
-// parent counts what the child has, once.
+// Two servers change a child's name servers; in the end the parent counts them exactly once.
 func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -205,7 +200,7 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 		for i := range writes {
 			var err error
 			switch w {
-			case 0, 1, 2, 3: // apex NS and their addresses come and go
+			case 0, 1, 2, 3: // apex NS and addresses come and go
 				ns := fmt.Sprintf("ns-%d", w)
 				if i%2 == 0 {
 					if _, err = s.CreateRecord(ctx, store.Record("team-a", ns, "dev.example.org.", "NS", ns)); err == nil {
@@ -220,7 +215,7 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 					z.Spec.TTL = &ttl
 					z.Generation++
 				})
-			default: // the parent is busy itself
+			default: // the parent's own writes
 				_, err = s.CreateRecord(ctx, store.Record("team-b", fmt.Sprintf("r-%d-%d", w, i), fmt.Sprintf("r-%d-%d.example.org.", w, i), "TXT", strconv.Itoa(i)))
 			}
 			if err != nil {
@@ -232,8 +227,8 @@ func TestPendingCut_parentFollowsItsChildUnderLoad_S6_4(t *testing.T) {
 	st.Settle() // fsck compares the cut with the child
 }
 
-// While one tenant's cascade stands still, another's goes through, and the zone that
-// both take records from is delivered as it is after a minute (S7.2).
+// A tenant's stalled cascade does not stop another's, and the zone that loses records to both is delivered after a
+// minute (S7.2).
 func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -298,8 +293,7 @@ func TestCascade_namespacesDoNotWaitForEachOther_S7_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A change of a rule is decided anew for the namespaces of the rule alone: a tenant that is taken in, or let go,
-// costs the others nothing (S2.5).
+// A rule change costs other namespaces nothing (S2.5).
 func TestRules_concernTheirNamespaces(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -320,7 +314,7 @@ func TestRules_concernTheirNamespaces(t *testing.T) {
 		adopted bool // the record of c
 		most    int64
 	}{
-		{[]v1alpha1.DelegationRule{team("a"), team("c")}, true, n}, // those of b wait from now on
+		{[]v1alpha1.DelegationRule{team("a"), team("c")}, true, n}, // the records of b wait from now on
 		{[]v1alpha1.DelegationRule{team("a")}, false, 1},
 		{[]v1alpha1.DelegationRule{team("a"), team("c")}, true, 1},
 		{[]v1alpha1.DelegationRule{team("c"), team("a")}, true, 0},

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// bill is what namespaces were charged for.
 type bill struct {
 	mu sync.Mutex
 	of map[string]int
@@ -36,7 +35,6 @@ func (b *bill) chargeNamespace(namespace string, octets int) {
 	b.of[namespace] += octets
 }
 
-// takeBill returns the bill since the last call.
 func (b *bill) takeBill() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,8 +51,8 @@ func meterClient(b *bill) func(*ledger.Config) {
 	}
 }
 
-// S9.2: the namespace of a write pays for all that it puts into etcd: the zone of another namespace that it writes,
-// the parent whose delegation it changes, the cascade that it causes. A refusal costs nothing.
+// S9.2: a write's namespace pays for all octets: another namespace's zone, a parent with a changed delegation, and
+// the cascade. Refusals are free.
 func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -91,7 +89,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	st.Settle()
 	only("a child zone, counted in its parent", "team-c", octets, 3*octets)
 
-	// A batch: the zone is written once, and its writers share the charge.
+	// A batch writes the zone once, and its writers share the charge.
 	g := &gate{}
 	batch := st.Server(meterClient(&b), func(c *ledger.Config) { c.Fault = g.passPoint })
 	b.takeBill()
@@ -111,7 +109,7 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 		t.Errorf("ten records in one batch, beside one of team-a: %v, the zone has %d octets", of, octets)
 	}
 
-	// The owner withdraws the rule: the cascade is the owner's, not the tenant's.
+	// The owner who withdraws a rule pays for the cascade.
 	store.Must(s.UpdateZone("infra", "fat", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[1:] }))
 	st.Settle()
 	if of := b.takeBill(); of["team-b"] > 0 || of["infra"] < 2*octets {
@@ -119,7 +117,6 @@ func TestMetered_theWriterPays_S9_2(t *testing.T) {
 	}
 }
 
-// sizes is what FollowSizes told.
 type sizes struct {
 	mu      sync.Mutex
 	of      map[string]int64
@@ -146,8 +143,8 @@ func (s *sizes) readSizes() map[string]int64 {
 	return of
 }
 
-// S9.1: what the Records and Zones of a namespace take is counted as it is stored, alike by a server that starts and
-// one that follows, and the estimate of what the ledger's own keys take is about what they do.
+// S9.1: a namespace's Records and Zones count as stored, at starting and running servers, and the estimate for the
+// ledger's own keys is about right.
 func TestFollowSizes_S9_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -166,7 +163,6 @@ func TestFollowSizes_S9_1(t *testing.T) {
 		store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+".example.org.", "TXT", makeFatValues("x", i)...)))
 		store.Must(s.UpdateRecord(t.Context(), "team-b", name, func(r *v1alpha1.Record) { r.Spec.Values = r.Spec.Values[:1] }))
 	}
-	// Many short values take more in the fact of their name than in their Records.
 	for i := range 10 {
 		var values []string
 		for j := range 100 {
@@ -198,7 +194,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 			if parts[0] == "records" {
 				reckoned += octets - int64(len(key)+len(kv.Value))
 			}
-		} else if !strings.Contains(key, "/journal/") { // which has its own bounds (TestJournal)
+		} else if !strings.Contains(key, "/journal/") { // the journal has bounds of its own (TestJournal)
 			own += int64(len(key) + len(kv.Value))
 		}
 	}
@@ -219,7 +215,7 @@ func TestFollowSizes_S9_1(t *testing.T) {
 	waitUntil(t, "nothing is left of them", func() bool { return len(early.readSizes()) == 1 && len(late.readSizes()) == 1 })
 }
 
-// S9.2: a write that waits for its zone pays for what it writes and reads as one that finds the zone free.
+// S9.2.
 func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -228,7 +224,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	s := st.Server(meterClient(&b), func(c *ledger.Config) { c.Fault = g.passPoint })
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	runParallel(8, func(w int) { // what a name server below reads
+	runParallel(8, func(w int) { // read by a name server below
 		for i := range 100 {
 			name := fmt.Sprintf("n%d-%d", w, i)
 			store.Must(s.CreateRecord(t.Context(), store.Record("team-b", name, name+"."+strings.Repeat("x", 60)+".sub.example.org.", "A", "192.0.2.1")))
@@ -247,7 +243,7 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 	} {
 		namespace, _, _ := strings.Cut(what, " ")
 		paid := map[int]int{}
-		for waiting := range 3 { // it finds the zone free, waits alone, waits with another
+		for waiting := range 3 { // free zone, waits alone, waits with another
 			b.takeBill()
 			writes := map[string]func() error{"b": func() error { return write(context.Background(), "r") }}
 			if waiting == 2 {
@@ -273,15 +269,15 @@ func TestMetered_aWriteThatWaitsPaysToo_S9_2(t *testing.T) {
 			}
 			st.Settle()
 		}
-		// With another it shares the Zone and the journal.
+		// With another write, Zone and journal are shared.
 		if paid[0] == 0 || paid[1] < paid[0]*9/10 || paid[2] < paid[0]/2 {
 			t.Errorf("%s: %d octets where the zone is free, %d where it waits, %d where it goes with another", what, paid[0], paid[1], paid[2])
 		}
 	}
 }
 
-// S9.2: what a child's writer leaves to be counted, since its time was up, is paid by the child's namespace when a
-// server finds it: the parent's has caused nothing.
+// S9.2: a child's writer may time out before the count in the parent. The server that finds the cut charges the
+// child's namespace, not the parent's.
 func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -302,7 +298,7 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	stop := st.Server().Run()
 	st.Settle()
 	stop()
-	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.sub.example.org.", "A", "192.0.2.1"))) // it knows the zone as it is
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.sub.example.org.", "A", "192.0.2.1"))) // caches the zone
 	leaves.Store(true)
 	_, _ = s.CreateRecord(ctx, store.Record("team", "ns", "sub.example.org.", "NS", "ns.elsewhere.net."))
 	leaves.Store(false)
@@ -319,7 +315,7 @@ func TestMetered_theChildPaysWhatItsWriterLeft_S9_2(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S9.2: the namespace whose rule went pays for all that comes of it, the end of the zone included that it delegated.
+// S9.2: the namespace pays for all consequences, including the end of the delegated zone.
 func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -338,7 +334,7 @@ func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: the namespace of a dry run pays for what its decision reads beyond 64 KiB, as the names below a new zone.
+// S9.2: reads beyond 64 KiB, such as the names below a new zone, are charged.
 func TestMetered_aDryRunOfAZonePays_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill

@@ -17,14 +17,13 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// claims are names at which one namespace may stand and not the other one with it: the later of both is refused.
+// claims are pairs of names that two namespaces cannot hold together.
 var claims = [][2]string{
 	{"www A", "www A"}, {"_x.www TXT", "www A"}, {"_x.www TXT", "_y.www TXT"}, {"_x.www TXT", "*.www A"},
 	{"_x.www TXT", "x.www A"}, {"*.www A", "y.x.www A"}, {"*.www A", "_x.y.www TXT"},
 	{"x.www A", "www CAA"}, {"x.www A", "_y.www TXT"}, {"x.www A", "www CNAME"}, {"x.www A", "www NS"},
 }
 
-// makeClaim is a record of a zone by owner and type.
 func makeClaim(namespace, object, zone, claim string) *v1alpha1.Record {
 	var owner, kind string
 	_, err := fmt.Sscan(claim, &owner, &kind)
@@ -33,8 +32,6 @@ func makeClaim(namespace, object, zone, claim string) *v1alpha1.Record {
 	return store.Record(namespace, object, owner+"."+zone+".example.", kind, store.Must(value, err))
 }
 
-// Two claims of one transaction see each other: of two that may not stand together one is refused, whichever is first,
-// as if they came one after the other.
 func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -54,14 +51,13 @@ func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 	refused := 0
 	for _, pair := range claims {
 		for first := range 2 {
-			// One after the other.
 			zone := makeZone()
 			store.Must(s.CreateRecord(t.Context(), makeClaim("a", zone, zone, pair[first])))
 			_, want := s.CreateRecord(t.Context(), makeClaim("b", zone, zone, pair[1-first]))
 			if want != nil {
 				refused++
 			}
-			// Both in the batch behind a write that is held.
+			// Both in the batch behind a held write.
 			zone = makeZone()
 			g.holdAt("before-commit")
 			answers := []chan error{make(chan error, 1), make(chan error, 1), make(chan error, 1)}
@@ -97,8 +93,7 @@ func TestRace_claimsOfOneBatchSeeEachOther_S4_8(t *testing.T) {
 	}
 }
 
-// Whatever the law would admit is admitted a few rounds after the last write, whatever clients wrote: what still waits
-// is refused to a new object, too (S2.7).
+// A few rounds after the last write, objects left waiting would be refused as new objects, too (S2.7).
 func TestRound_admitsAllThatTheLawWould_S2_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -108,7 +103,7 @@ func TestRound_admitsAllThatTheLawWould_S2_7(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 3))
 			draw := func(of ...string) string { return of[rnd.IntN(len(of))] }
 			st := store.New(t)
-			s := st.Server(setTryEvery(time.Hour)) // rounds are made by hand
+			s := st.Server(setTryEvery(time.Hour)) // the test makes the rounds
 			zone := func() *v1alpha1.Zone {
 				rules := []v1alpha1.DelegationRule{store.Allow("infra", "*")}
 				for _, ns := range []string{"a", "b", "c"} {

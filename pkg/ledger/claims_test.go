@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A server looks at all names below one, also where a tenant has filled them: it neither refuses the tenant that claims
-// them all nor overlooks a name of another one that is last among them (S4.8).
+// Below the name a tenant has very many others. The server neither refuses the tenant's own claim nor misses
+// another's name at the end (S4.8).
 func TestClaims_manyBelow_S4_8(t *testing.T) {
 	t.Parallel()
-	st := store.New(t, store.Unchecked) // the names are put there without their records
+	st := store.New(t, store.Unchecked) // the test writes names without records
 	var b bill
 	s := st.Server(meterClient(&b))
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"), store.Allow("attacker", "*"))))
@@ -61,8 +61,7 @@ func TestClaims_manyBelow_S4_8(t *testing.T) {
 	}
 }
 
-// A cascade that changes by which kind of rule a record stands, and nothing else of it, says so in its status: fsck
-// compares that with the claims after the test.
+// The cascade changes only a record's kind of rule; fsck compares the status with the claims.
 func TestClaims_statusSaysTheKindOfRule_S4_17(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// condensedKeys are those of all zones, with their revisions.
 func condensedKeys(b *brake) map[string]int64 {
 	out := map[string]int64{}
 	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed"), clientv3.WithPrefix())).Kvs {
@@ -30,21 +29,21 @@ func condensedKeys(b *brake) map[string]int64 {
 	return out
 }
 
-// stalled is a server's start in which much happens between its listing and the Base of one zone.
+// stalled is a server's start with much activity between the listing and a zone's Base.
 type stalled struct {
 	listing
 	resets    int
 	zone      string
 	meanwhile func()
 	done      bool
-	since     []int // steps of each Base of the zone
+	since     []int // steps in each Base of the zone
 }
 
 func (s *stalled) Reset() { s.resets++; s.listing.Reset() }
 
 func (s *stalled) Base(base ledger.Base) {
 	name := base.Identity.Namespace + "/" + base.Identity.Name
-	if !s.done && name != s.zone { // the zones come in any order
+	if !s.done && name != s.zone { // zones come in any order
 		s.done = true
 		s.meanwhile()
 	}
@@ -57,8 +56,8 @@ func (s *stalled) Base(base ledger.Base) {
 	}
 }
 
-// S7.5: a server that starts finds what is delivered of a held zone though others condense beyond the step at which
-// it has listed the zone, and has all other zones in any case; also where etcd has compacted that revision meanwhile.
+// S7.5: a starting server has the delivered state of a held zone, although others condense past the listed step or
+// etcd has compacted that revision. It has all other zones anyway.
 func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -93,7 +92,7 @@ func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 			}
 		}
 		var s *stalled
-		for try := 0; s == nil || s.zone == ""; try++ { // the held zone was the first to come
+		for try := 0; s == nil || s.zone == ""; try++ { // the held zone came first
 			if try == 20 {
 				t.Fatal("the held zone comes first each time")
 			}
@@ -125,7 +124,6 @@ func TestCondense_whileAServerStarts_S7_8(t *testing.T) {
 	}
 }
 
-// condensedTo is up to which step a zone is condensed, 0 for none.
 func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 	r := store.Must(b.Client.Client.Get(b.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed")+string(z.UID)+"/"))
 	if len(r.Kvs) == 0 {
@@ -136,7 +134,7 @@ func condensedTo(b *brake, z *v1alpha1.Zone) uint64 {
 	return c.Step.N
 }
 
-// S7.5: a server that stalled while it condensed leaves what others have condensed since, for a later hold.
+// S7.5: a server stalled while condensing must not delete what others condensed for a later hold.
 func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 2, 30)
@@ -157,7 +155,7 @@ func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	if to, err := b.pickFirst().Ledger.Condense(t.Context(), first, uint64(first.Status.ContentGeneration)-1); err != nil || to != 0 {
 		t.Errorf("condensed for the first hold, to step %d: %v", to, err)
 	}
-	// As trim does behind condense.
+	// Like trim after condense.
 	l := layout.Keys{Prefix: b.Prefix}
 	store.Must(b.Client.Client.Delete(t.Context(), l.Room("journal")+string(second.UID)+"/", clientv3.WithRange(fmt.Sprintf("%s%s/%016x", l.Room("journal"), second.UID, n))))
 	if base := followLedger(t, b.Server(b.change...)).bases["infra/example"]; len(base.Since) == 0 ||
@@ -166,7 +164,7 @@ func TestCondense_ofAnEarlierHold_S7_8(t *testing.T) {
 	}
 }
 
-// S7.5, I4: nothing is condensed of a zone that is gone, also by a server that stalled.
+// S7.5, I4: no server, stalled or not, condenses a deleted zone.
 func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)
@@ -196,7 +194,7 @@ func TestCondense_ofAZoneThatIsGone_S7_8(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S7.5: parts that no key names are swept once their zone has settled, and before that they are left, with all else.
+// S7.5: unreferenced parts stay until the zone has settled.
 func TestCondense_sweepsParts_S7_8(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 30)

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// S9.2: the Records of a namespace at names of a zone are read in two transactions, however many there are, and the
-// namespace pays (attack 110). Records of other namespaces, and of other zones, are not among them.
+// S9.2: two transactions read any number of a namespace's Records at names of a zone, at the namespace's expense
+// (attack 110). Others' Records are not read.
 func TestRecordsAt_readsThemTogether_S9_2(t *testing.T) {
 	t.Parallel()
 	var b bill
@@ -58,7 +58,7 @@ func TestRecordsAt_readsThemTogether_S9_2(t *testing.T) {
 	}
 }
 
-// More Records than may have values at a name are not read.
+// Reads stop at the number of Records allowed at a name.
 func TestRecordsAt_isBounded(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -82,7 +82,7 @@ func TestRecordsAt_isBounded(t *testing.T) {
 	}
 }
 
-// What the spec of a zone makes, and the NS Records of all namespaces at its apex, as they are defined at this moment.
+// The apex has the records of the current spec, and the NS Records of all namespaces.
 func TestReadApex(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -111,7 +111,6 @@ func TestReadApex(t *testing.T) {
 	if got := read(); got != made+"ns.example.net." {
 		t.Error(got)
 	}
-	// Another server has changed the zone.
 	store.Must(st.Server(stopClock).UpdateZone("infra", "org", func(z *v1alpha1.Zone) { z.Spec.NameServers = nil }))
 	if got := read(); got != "; ns.example.net." {
 		t.Error(got)

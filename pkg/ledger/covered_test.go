@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// What is written beside the head of its zone is found by the next decision that rests on it (I5).
+// I5.
 func TestCheckCovered_findsWhatIsWrittenBesideAZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// BenchmarkCreate creates Records of a tenant in one zone, one after the other, through the storage of a server. etcd
-// runs in the process, and its share is in the figures.
+// BenchmarkCreate creates a tenant's Records in a zone in sequence. The figures include etcd, in the same process.
 func BenchmarkCreate(b *testing.B) {
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
 	s := st.Server()
@@ -29,8 +28,8 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate_manyZones creates Records by callers that have each a zone of their own, or share four; where a
-// commit takes 10 ms, with an etcd that takes 128 operations.
+// BenchmarkCreate_manyZones has callers with a zone each, or in four shared zones, commits of 10 ms and an etcd of
+// 128 operations.
 func BenchmarkCreate_manyZones(b *testing.B) {
 	for _, commit := range []time.Duration{0, 10 * time.Millisecond} {
 		for _, x := range [][2]int{{16, 1}, {64, 4}, {16, 16}, {64, 64}} {
@@ -72,8 +71,8 @@ func BenchmarkCreate_manyZones(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate_besideReservedNames creates Records of a tenant in turn in two zones: one Delegation names a name of
-// the first, and those of thousands of tenants name one each of the second. The figure is the ratio of the times.
+// BenchmarkCreate_besideReservedNames compares creates in two zones, with a single reserved name and with
+// thousands, a Delegation each. Reported is the ratio of the times.
 func BenchmarkCreate_besideReservedNames(b *testing.B) {
 	st := store.On(b, store.Fresh(b), "/registry/kubizone")
 	s := st.Server()

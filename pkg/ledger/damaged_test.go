@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A record that cannot be read does not keep its cascade from its end, and is decided
-// anew when it can be read again (S2.5, S7.2).
+// The record is decided when readable again (S2.5, S7.2).
 func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -62,7 +61,7 @@ func TestCascade_leavesOutWhatCannotBeRead_S7_2(t *testing.T) {
 	}
 }
 
-// A long cascade gives its place up to another namespace's that waits, and goes on behind it.
+// A long cascade yields to another namespace's.
 func TestCascade_givesItsPlaceUp(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A parent follows its child on an etcd with its default of operations, however many name servers the child has: it
-// counts so many that one transaction replaces all of them (ledger A4).
+// The parent counts only as many name servers as fit into a transaction of etcd's default (ledger A4).
 func TestCut_isOneTransaction_S6_3(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -48,7 +47,7 @@ func TestCut_isOneTransaction_S6_3(t *testing.T) {
 		st.MustBeClean()
 	}
 	st.Settle()
-	none := s.Zone("infra", "org").Status.EntryCount // with the name server of sub itself, whose name comes last
+	none := s.Zone("infra", "org").Status.EntryCount // with the name server of sub itself, last by name
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "ns", "sub.example.org.", "NS", hosts("a")...)))
 	entries(none - 2 + 2*content.MaxGlue)
 	before := s.Zone("infra", "org").Status.Serial

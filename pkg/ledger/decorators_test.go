@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// promises are what a caller of storage.Interface sees at a write, over one
-// object that stands. clone and touch are of the object's type.
+// promises checks the promises of storage.Interface to writers of an existing object. clone and touch fit the
+// object's type.
 func promises[T any, O interface {
 	*T
 	runtime.Object
@@ -62,7 +62,7 @@ func promises[T any, O interface {
 	if out, _, err = update(nil, nil, annotate("one")); err != nil || out.GetResourceVersion() != before.GetResourceVersion() {
 		t.Errorf("an update that changes nothing went from %s to %s: %v", before.GetResourceVersion(), out.GetResourceVersion(), err)
 	}
-	// A suggestion from a stale cache is found out, and the update is run again on the truth.
+	// An update from a stale cache runs again on the current object.
 	if out, calls, err := update(nil, stale, annotate("two")); err != nil || calls != 2 || !apiequality.Semantic.DeepEqual(out, get()) {
 		t.Errorf("from a stale suggestion: %d calls, %v", calls, err)
 	}
@@ -111,7 +111,7 @@ func TestDecorators_keepThePromisesOfStorage(t *testing.T) {
 	www.Spec.Class = "IN" // as defaulted before storage
 	r := store.Must(s.CreateRecord(s.Ctx, www))
 	stored := s.Record("team-a", "www")
-	stored.TypeMeta = r.TypeMeta // the codec's, which says it anew in every answer
+	stored.TypeMeta = r.TypeMeta // the codec's, which sets it in every answer
 	if !apiequality.Semantic.DeepEqual(r, stored) {
 		t.Errorf("what a creation returns is not what is stored:\n%+v\n%+v", r, stored)
 	}

@@ -30,8 +30,8 @@ func describeAccepted(d *v1alpha1.Delegation) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-// A Delegation lets its namespaces in and no other, what waits comes when it comes, and what it let in goes when it
-// goes; the zone's content changes with the records alone, and stays settled.
+// A Delegation admits only the listed namespaces. Waiting records come and go with the Delegation. The zone's
+// content changes only with the records, and stays settled.
 func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -91,7 +91,7 @@ func TestDelegation_givesAndTakes_S4_3(t *testing.T) {
 	}
 }
 
-// A Delegation comes before its zone, goes with it and comes back with it, with records and all.
+// A Delegation may precede the zone, and leaves and returns with the zone and the records.
 func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]func(*store.Store){"plain": nil, "encrypted": {store.Encrypted(makeTransformer("key"))}} {
@@ -131,8 +131,7 @@ func TestDelegation_waitsForItsZone_S4_3(t *testing.T) {
 	}
 }
 
-// A Delegation counts what its namespaces have in the zone, however that came there: by a client, by a move from
-// another zone, or by a cascade.
+// Objects count whether they came by a client, a move or a cascade.
 func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -164,8 +163,7 @@ func TestDelegation_countsWhatComesAndGoes_S4_3(t *testing.T) {
 	count("one is deleted", 0, 1)
 }
 
-// While all that a tenant has is released, and while it comes back, the zone stays settled: what others write
-// meanwhile is delivered as it is written.
+// While a tenant's records go and return, the zone stays settled: others' writes are delivered at once.
 func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -204,8 +202,7 @@ func TestDelegation_holdsUpNoDelivery_S7_2(t *testing.T) {
 	}
 }
 
-// A zone with many Delegations goes and comes again; what is decided of them takes longer than a cascade may say
-// nothing.
+// The decisions of many Delegations take longer than a cascade may be silent.
 func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -213,7 +210,7 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	s := st.Server(func(c *ledger.Config) {
 		c.Fault = func(point string) {
 			if point == "before-commit" && slow.CompareAndSwap(true, false) {
-				time.Sleep(1200 * time.Millisecond) // longer than the second after which the server says in the item that it is at it
+				time.Sleep(1200 * time.Millisecond) // longer than the second after which the server marks the item as in progress
 			}
 		}
 	})
@@ -245,12 +242,11 @@ func TestDelegation_manyGoAndComeWithTheirZone_S4_3(t *testing.T) {
 	}
 }
 
-// However often a Delegation changes, what it owes is one item; however many there are for a namespace, its rules are
-// bounded.
+// Any number of changes is a single work, and a namespace's rules of any number of Delegations are bounded.
 func TestDelegation_bounds_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	s := st.Server() // no server carries anything out
+	s := st.Server() // no server runs works
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
 	store.Must(s.CreateDelegation(store.Delegation("infra", "churn", "example", []string{"a"}, "*")))
 	for i := range 50 {
@@ -274,7 +270,7 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 	if !apierrors.IsInvalid(refused) || !strings.Contains(refused.Error(), "spec.namespaces") || !strings.Contains(refused.Error(), "32768") {
 		t.Errorf("rules without end: %v", refused)
 	}
-	// Rules of few octets are bounded by what stores them.
+	// Storage bounds rules of few octets.
 	empty := 0
 	for refused = nil; refused == nil && empty < 2000; empty++ {
 		d := store.Delegation("infra", fmt.Sprint("empty-", empty), "example", []string{"c"})
@@ -291,8 +287,8 @@ func TestDelegation_bounds_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// A user with rights in one namespace gives it nothing of a zone in another: not by the name of its object,
-// nor by an absolute pattern in a zone of his own (attack 82).
+// Rights in a namespace give no names of a zone in another: neither by an object name nor by an absolute pattern in
+// a zone there (attack 82).
 func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -327,7 +323,6 @@ func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 	}
 }
 
-// takeTotal returns what all namespaces were charged since the last call.
 func (b *bill) takeTotal() (octets int) {
 	for _, n := range b.takeBill() {
 		octets += n
@@ -335,8 +330,7 @@ func (b *bill) takeTotal() (octets int) {
 	return octets
 }
 
-// What a record's write puts into etcd does not depend on how many Delegations its zone has, nor does what a
-// Delegation's write puts there.
+// The number of Delegations changes neither the octets of a record's write nor those of a Delegation's.
 func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -375,8 +369,7 @@ func TestDelegation_costsNoOtherNamespace_S4_4(t *testing.T) {
 	st.Settle()
 }
 
-// A Delegation that waits because others leave a namespace no room is in force once they do, and what waits for its
-// rules is taken in.
+// When others make room, the Delegation comes into force, and waiting records are adopted.
 func TestDelegation_waitsForRoom_S4_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

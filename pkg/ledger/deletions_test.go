@@ -29,14 +29,13 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// brake is a zone with records of its own namespace, under a clock.
 type brake struct {
 	*testing.T
 	*store.Store
 	servers []*store.Server
 	clock   atomic.Int64 // ns
-	gone    sync.Map     // namespaces that terminate
-	told    atomic.Int64 // holds that were announced
+	gone    sync.Map     // terminating namespaces
+	told    atomic.Int64 // announced holds
 	change  []func(*ledger.Config)
 }
 
@@ -65,7 +64,7 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	return b
 }
 
-// waitPeriods lets three periods begin, so that all that stands counts against what goes.
+// waitPeriods passes three periods: all content counts against deletions.
 func (b *brake) waitPeriods() { b.clock.Add(int64(30 * time.Minute)) }
 
 func (b *brake) pickFirst() *store.Server { return b.servers[0] }
@@ -80,7 +79,6 @@ func (b *brake) fillRecords(namespace, prefix string, n int) {
 	})
 }
 
-// runEach carries something out for the numbers, at each server in turn, many at once.
 func (b *brake) runEach(from, to int, do func(*store.Server, int) error) {
 	b.Helper()
 	next := atomic.Int64{}
@@ -104,7 +102,6 @@ func (b *brake) deleteRecords(namespace, prefix string, from, to int) {
 	})
 }
 
-// deleteSingly deletes one after the other.
 func (b *brake) deleteSingly(prefix string, from, to int, every time.Duration) {
 	b.Helper()
 	for i := from; i <= to; i++ {
@@ -115,7 +112,6 @@ func (b *brake) deleteSingly(prefix string, from, to int, every time.Duration) {
 
 func (b *brake) getZone() *v1alpha1.Zone { return b.pickFirst().Zone("infra", "example") }
 
-// expectHeld fails the test unless the zone is held, or is not, and returns it.
 func (b *brake) expectHeld(held bool) *v1alpha1.Zone {
 	b.Helper()
 	z := b.getZone()
@@ -136,8 +132,7 @@ func (b *brake) publishDeletions(serial int64) {
 	}))
 }
 
-// S7.5: deletes of one record each, one after the other, count however fast they come: of 1,000 the 301st is too
-// many, and of 200, in the short form, the 61st; the slow ones take as long.
+// S7.5: single deletions count at any speed. The 301st of 1,000 is too many, and the 61st of 200 in the short form.
 func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -162,13 +157,13 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 			if line := fmt.Sprintf("kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", before.Status.Serial); !strings.HasSuffix(c.Message, line) {
 				t.Errorf("the condition does not end in %q: %s", line, c.Message)
 			}
-			// Neither a week nor the patience with cascades ends it.
+			// Neither a week nor the patience with cascades ends the hold.
 			b.clock.Add(int64(7 * 24 * time.Hour))
 			b.fillRecords("team", "t", 1)
 			b.expectHeld(true)
 			b.publishDeletions(z.Status.SettledSerial)
 			b.expectHeld(false)
-			// Removals that were let through stay so; what stands for ten minutes counts anew.
+			// Confirmed removals stay confirmed; content older than ten minutes counts anew.
 			b.fillRecords("infra", "s", 20)
 			b.waitPeriods()
 			b.deleteRecords("infra", "s", 1, 20)
@@ -177,7 +172,7 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 	}
 }
 
-// S7.5: in batches, at several servers, and put back while another namespace writes at these names.
+// S7.5: at several servers, and put back while another namespace writes at the names.
 func TestMassDeletion_batches_S7_5(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 3, 90)
@@ -188,7 +183,7 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	if b.told.Load() != 1 || z.Status.RRsetCount != 30 {
 		t.Errorf("%d holds were told, %d RRsets are left", b.told.Load(), z.Status.RRsetCount)
 	}
-	b.fillRecords("team", "r", 60) // that puts nothing back, nor does what goes of it take anything
+	b.fillRecords("team", "r", 60) // puts nothing back, and its removal counts nothing
 	b.expectHeld(true)
 	b.deleteRecords("team", "r", 1, 30)
 	b.fillRecords("infra", "s", 53)
@@ -201,7 +196,7 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	b.expectHeld(false) // 36 of 120 are gone
 }
 
-// S7.5: what is no deletion by the zone's own namespace holds nothing back, and a held zone is in no other's way.
+// S7.5: only deletions by the zone's own namespace hold the zone, and a held zone blocks no other.
 func TestMassDeletion_notCounted_S7_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -266,7 +261,6 @@ func TestMassDeletion_notCounted_S7_7(t *testing.T) {
 	}
 }
 
-// Should fails the test for an error.
 func (b *brake) Should(err error) {
 	b.Helper()
 	if err != nil {
@@ -274,7 +268,7 @@ func (b *brake) Should(err error) {
 	}
 }
 
-// S7.5: a withdrawn rule counts, whatever it lets go; its cascade settles nothing. The annotation may be in the same
+// S7.5: all records of a withdrawn rule count, and the cascade settles nothing. The annotation may be in the same
 // change.
 func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	t.Parallel()
@@ -300,8 +294,8 @@ func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	}
 }
 
-// S7.5: while a zone is held its parent counts for it what it counted, also where each of its records goes at once;
-// and anew when the hold ends, whether by the annotation or since enough is put back.
+// S7.5: the parent keeps the counts of a held zone, even if the whole cut goes at once, and counts anew after the
+// hold, by annotation or by records put back.
 func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*brake, *v1alpha1.Zone){
@@ -341,7 +335,7 @@ func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 			for _, r := range ns {
 				must.Succeed(t, b.servers[1].DeleteRecord(t.Context(), "team", r.Name))
 			}
-			b.Settle() // fsck compares what the parent counts
+			b.Settle() // fsck compares the parent's count
 			child := b.pickFirst().Zone("team", "child")
 			if c := meta.FindStatusCondition(child.Status.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
 				t.Fatalf("the child is Settled=%s %s", c.Status, c.Reason)
@@ -362,8 +356,8 @@ func TestMassDeletion_ofADelegatedZone_S7_8(t *testing.T) {
 	}
 }
 
-// S7.5: a child puts back what ends the hold of its parent: what that owes its own parent is paid before the child's
-// write is answered. No worker runs that would pay it.
+// S7.5: a child's write ends the parent's hold. The grandparent's count changes before the answer, as no worker
+// runs.
 func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 	t.Parallel()
 	st, clock := store.New(t), store.Clock{}
@@ -424,7 +418,7 @@ func TestMassDeletion_putBackByAChild_S7_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// rowsOf returns what a base has, before the steps since what is delivered where they are undone.
+// rowsOf returns the rows of a base; undo: at the delivered step.
 func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	t.Helper()
 	out := map[content.Row]bool{}
@@ -450,9 +444,9 @@ func rowsOf(t *testing.T, base ledger.Base, undo bool) map[content.Row]bool {
 	return out
 }
 
-// S7.5: while a zone is held a server that starts finds what is delivered, however much more changes than its journal
-// may take: what is older is condensed, to no more than both contents have. Once the zone is let through its journal
-// is trimmed as ever, and nothing of that is left.
+// S7.5: a server that starts during a hold has the delivered state, even if changes exceed the journal: old steps
+// are condensed to the difference of both contents at most. After the hold the journal is trimmed as usual, without
+// a remainder.
 func TestMassDeletion_restart_S7_8(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -497,7 +491,6 @@ func TestMassDeletion_restart_S7_8(t *testing.T) {
 	if n := restarted.Ledger.HeldZones(); n != 1 {
 		t.Errorf("%d zones are held, as the server that started says", n)
 	}
-	// It counts on from what is stored.
 	b.servers = append(b.servers, restarted)
 	b.publishDeletions(z.Status.SettledSerial)
 	b.expectHeld(false)
@@ -519,7 +512,6 @@ func TestMassDeletion_restart_S7_8(t *testing.T) {
 	}
 }
 
-// condensedOf is how many octets are condensed of a zone.
 func condensedOf(b *brake, uid string) (octets int) {
 	for _, kv := range store.Must(b.Client.Client.Get(b.Context(), layout.Keys{Prefix: b.Prefix}.Room("condensed")+uid+"/", clientv3.WithPrefix())).Kvs {
 		octets += len(kv.Value)
@@ -527,8 +519,8 @@ func condensedOf(b *brake, uid string) (octets int) {
 	return octets
 }
 
-// S7.5: the cascade of a withdrawn rule that lets go of many records is one mass deletion. Servers that run and those
-// that start have what is delivered; the rule that comes back puts all back.
+// S7.5: the cascade is a single mass deletion. Running and starting servers have the delivered state; the restored
+// rule restores all.
 func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	t.Parallel()
 	n := 300
@@ -564,8 +556,7 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	}
 }
 
-// S7.6: a mass deletion in a young zone is delivered, and its answer warns once. The warning of a change set counts the
-// deletions of the whole set.
+// S7.6: the deletion is delivered with a single warning. The warning of a change set counts the whole set.
 func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -608,7 +599,7 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S7.6: the last NS at the apex goes by spec.nameServers too. Zones of any size and age are held for it.
+// S7.6: spec.nameServers, too, can remove the last NS at the apex. Zones of any size and age are held for that.
 func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
@@ -636,9 +627,8 @@ func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S6.15: where every class has name servers of its own the zone needs none, and is not held for the last. Servable says
-// so from a write of Ready on, as the controller makes when a class has changed, and says the truth again when that is
-// over.
+// S6.15: if every class has name servers, a zone needs none, and is not held for the last NS. A write of Ready,
+// such as the controller's after a class change, updates Servable in both directions.
 func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 	t.Parallel()
 	var own atomic.Bool
@@ -686,7 +676,7 @@ func TestServable_ofClassNameServers_S6_15(t *testing.T) {
 	b.MustBeClean()
 }
 
-// S7.6: the last NS at the apex counts for the whole zone, and the condition goes on counting while the zone is held.
+// S7.6: the last NS at the apex counts as the whole zone. The condition counts on during the hold.
 func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// An early answer costs an allowed write no round trip, and is the write's own where it refuses.
+// An early answer costs an allowed write no round trip, and equals the write's refusal.
 func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()
@@ -69,7 +69,7 @@ func TestEarlyRecord_saysWhatTheWriteWillSay_S2_2(t *testing.T) {
 	}
 }
 
-// The memory of a server may be older than a write of another one: no refusal rests on it.
+// Another server's write may be newer than this cache, so no refusal may rest on the cache alone.
 func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -87,7 +87,6 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	}
 	r := store.Must(s.CreateRecord(s.Ctx, mine))
 
-	// An update begun from an older state of the object is the write's to decide.
 	store.Must(other.UpdateRecord(other.Ctx, "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2"} }))
 	foreign := r.DeepCopy()
 	foreign.Spec.DomainName = "team-a.example.org."
@@ -106,7 +105,7 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, now, foreign); err == nil {
 		t.Error("from its present state it is not refused")
 	}
-	// Metadata and description always pass (S2.4), also where spec would be refused today.
+	// Metadata and description always pass (S2.4).
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
 	labelled := now.DeepCopy()
 	labelled.Labels = map[string]string{"a": "b"}
@@ -115,16 +114,15 @@ func TestEarlyRecord_isNeverRefusedByAStaleMemory_S2_2(t *testing.T) {
 		t.Errorf("an update that leaves spec alone: %q, %v", rule, err)
 	}
 
-	// The zone goes behind our back: the record waits for one (S2.3), it is not forbidden.
+	// Without its zone the record would wait (S2.3), so no refusal.
 	must.Succeed(t, other.DeleteZone("platform", "example-org"))
 	if _, err := s.Ledger.EarlyRecord(s.Ctx, nil, store.Record("team-c", "www", "www.example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("the zone is gone, and it refuses early: %v", err)
 	}
-	other.Run() // not before: a cascade's step makes the memory stale that is asked here
+	other.Run() // not before: a cascade would make this memory stale
 	st.Settle()
 }
 
-// A server that has not met the zone knows nothing to refuse by.
 func TestEarlyRecord_withoutMemoryPasses(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -31,8 +31,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeTransformer returns what upstream makes of an encryption configuration that names
-// these keys of the secretbox provider, or "identity", for a resource.
+// makeTransformer returns upstream's transformer with these secretbox keys, or "identity".
 func makeTransformer(names ...string) value.Transformer {
 	var providers []value.PrefixTransformer
 	for _, name := range names {
@@ -45,10 +44,9 @@ func makeTransformer(names ...string) value.Transformer {
 	return value.NewPrefixTransformers(errors.New("no provider of the configuration reads it"), providers...)
 }
 
-// secrets are what a tenant's names and data are made of, in values; keys have the names in them.
+// secrets are the parts of a tenant's names and data to look for in values.
 var secrets = []string{"quokka", "numbat", "bilby", "wombat", "echidna", "192.0.2.77", "192.0.2.53", "dingo"}
 
-// writeStory makes each kind of internal key, and takes most of them away again.
 func writeStory(t *testing.T, st *store.Store) {
 	t.Helper()
 	a, b := st.Server(), st.Server()
@@ -64,7 +62,7 @@ func writeStory(t *testing.T, st *store.Store) {
 	waiting := store.Record("team", "refers", "numbat", "A", "192.0.2.77")
 	waiting.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "platform", Name: "below"}
 	store.Must(b.CreateRecord(ctx, waiting))
-	store.Must(b.CreateZone(store.Zone("platform", "below", "wombat.quokka.example.", store.Allow("", "*")))) // takes, and has a parent
+	store.Must(b.CreateZone(store.Zone("platform", "below", "wombat.quokka.example.", store.Allow("", "*")))) // gains records, and has a parent
 	st.Settle()
 	if got := b.Record("team", "r1").Status.ZoneRef; got == nil || got.Name != "below" {
 		t.Errorf("record r1 is of %v, want below", got)
@@ -97,8 +95,7 @@ func writeStory(t *testing.T, st *store.Store) {
 	st.MustBeClean()
 }
 
-// listSeen returns how many values under the store's prefix ever stood in etcd, and the keys of those in which a secret
-// is in sight.
+// listSeen returns the number of values ever in the store, and the keys whose values showed a secret.
 func listSeen(t *testing.T, st *store.Store) (events int, in map[string][]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -126,8 +123,7 @@ func listSeen(t *testing.T, st *store.Store) (events int, in map[string][]string
 	return 0, nil
 }
 
-// No value in etcd ever had what a tenant calls by a name in DNS, or what it says there. The same story without
-// encryption shows that all of it would be seen.
+// The same story without encryption shows all secrets.
 func TestEncryption_noValueInEtcdShowsData(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -150,7 +146,6 @@ func TestEncryption_noValueInEtcdShowsData(t *testing.T) {
 	}
 }
 
-// isEncrypted reports whether the config key has one, and says of the format what it says without.
 func isEncrypted(t *testing.T, st *store.Store) bool {
 	t.Helper()
 	var config struct {
@@ -175,7 +170,7 @@ func openStore(t *testing.T, st *store.Store, with value.Transformer) error {
 	return err
 }
 
-// A server without the key serves nothing, and an older binary neither.
+// An older binary refuses, too.
 func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))
@@ -201,8 +196,7 @@ func TestEncryption_wrongKeyIsRefused(t *testing.T) {
 	}
 }
 
-// Upstream's rotation: the new key is added, then first, then objects are written
-// anew, then the old key goes. Back to no encryption likewise.
+// Add the new key, make it first, rewrite objects, remove the old key. The same back to no encryption.
 func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))
@@ -216,7 +210,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 		s := st.Server()
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprintf("r%d", n), fmt.Sprintf("r%d.example.org.", n), "A", "192.0.2.1")))
 		n++
-		// kubectl replace with what is there: nothing changes, and it is written all the same.
+		// kubectl replace without a change still writes.
 		store.Must(s.WriteZone(t.Context(), "platform", "top", func(*v1alpha1.Zone) {}))
 		for _, r := range s.ListRecords("") {
 			same := func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) { return in, nil, nil }
@@ -237,7 +231,7 @@ func TestEncryption_rotatesAsUpstream(t *testing.T) {
 	}
 }
 
-// A store made without: values are encrypted as they are written.
+// A store created without encryption.
 func TestEncryption_comesLater(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -272,7 +266,6 @@ func TestEncryption_comesLater(t *testing.T) {
 	}
 }
 
-// Servers that start together agree about the key.
 func TestEncryption_firstServersAgree(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Encrypted(makeTransformer("one")))

@@ -12,7 +12,7 @@ import (
 	storagetesting "k8s.io/apiserver/pkg/storage/testing"
 )
 
-// suite is one exam by name; where says on what it is run.
+// suite is a test of upstream; where is the storage to run on.
 type suite struct {
 	name  string
 	where int
@@ -25,7 +25,7 @@ const (
 	cachedOnly
 )
 
-// plain suites take the storage alone.
+// plain suites need the storage alone.
 func plain(name string, where int, f func(context.Context, *testing.T, storage.Interface)) suite {
 	return suite{name, where, func(ctx context.Context, t *testing.T, e *exam, _ bool) { f(ctx, t, e.Interface) }}
 }
@@ -56,8 +56,8 @@ var suites = []suite{
 	plain("Watch", both, storagetesting.RunTestWatch),
 	plain("DeleteTriggerWatch", both, storagetesting.RunTestDeleteTriggerWatch),
 	plain("WatchFromNonZero", both, storagetesting.RunTestWatchFromNonZero),
-	// The watch cache closes a watcher that has no CPU for a tenth of a second, and the suite takes that for lost
-	// events. What is ours there is the pace of subrev, which has tests of its own.
+	// The watch cache closes a watcher without CPU for a tenth of a second, and the suite reports lost events. Our
+	// part, the pace of subrev, has other tests.
 	plain("DelayedWatchDelivery", rawOnly, storagetesting.RunTestDelayedWatchDelivery),
 	plain("WatchContextCancel", both, storagetesting.RunTestWatchContextCancel),
 	plain("WatchDeleteEventObjectHaveLatestRV", both, storagetesting.RunTestWatchDeleteEventObjectHaveLatestRV),
@@ -126,7 +126,7 @@ var suites = []suite{
 	}},
 }
 
-// compacting are the suites that compact etcd, so they have one of their own: others read from its first revision on.
+// compacting suites need their own etcd: others read from the first revision on.
 var compacting = []string{"List", "CompactRevision", "ListInconsistentContinuation", "WatchFromZero"}
 
 func TestSuites_rawStoreUnderTheWrapper(t *testing.T) { examineStore(t, revisions, false, false) }

@@ -41,18 +41,18 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The ledger's storage is held against Kubernetes' own exam, the suites of k8s.io/apiserver/pkg/storage/testing:
+// Kubernetes' own suites, k8s.io/apiserver/pkg/storage/testing, test the ledger's storage:
 //
-//  1. The storage hook (StorageClient) under etcd3's store, and under the watch cache above it, keeps every promise of
-//     storage.Interface while each write is a transaction of two keys: the suites write example Pods, and a decorator
-//     of the same form as the ledger's counts them in a second key, which must agree when the suite is through.
-//  2. The decorators of Zones and Records keep those promises that a caller sees at a write (decorators_test.go).
+//  1. The storage hook (StorageClient) under etcd3's store, and under the watch cache above, keeps every promise of
+//     storage.Interface although each write is a transaction of two keys: the suites write example Pods, and a
+//     decorator like the ledger's counts them in a second key, which must agree in the end.
+//  2. The decorators of Zones and Records keep the promises to writers (decorators_test.go).
 //  3. The suites pass over pkg/ledger/subrev too, where objects share a revision.
 //
 // Not run: the suites of unsafe deletion of malformed objects (DeleteExpectedTransform…, GetListWithErrorAggregation,
-// WatchWithUnsafeDelete), since our server turns that feature off: deleting unseen would leave a record's data in its
-// zone; and WatchDispatchBookmarkEvents, which waits minutes for the cache's timers. Tests that upstream runs on the
-// raw store alone run on it alone here.
+// WatchWithUnsafeDelete), a feature that our server turns off because deleting unread would leave a record's data in
+// the zone; and WatchDispatchBookmarkEvents, which waits minutes for the cache's timers. Suites that upstream runs only
+// on the raw store run only there.
 var (
 	scheme = runtime.NewScheme()
 	codecs = serializer.NewCodecFactory(scheme)
@@ -64,16 +64,15 @@ func init() {
 	utilruntime.Must(examplev1.AddToScheme(scheme))
 }
 
-// pods decorates a raw store as the ledger's decorators do: it learns what is
-// written from the storage call and carries it out at the storage hook, here with a
-// count of the pods of a namespace as the companion that must never differ.
+// pods decorates a raw store like the ledger's decorators: the storage call announces a write, and the storage hook
+// executes it, with a count of the namespace's pods as the companion that must never differ.
 type pods struct {
 	storage.Interface
 	client *clientv3.Client
 	root   string
-	queue  sync.Map    // namespace → *sync.Mutex: writers of one companion queue, as those of a zone do
+	queue  sync.Map    // namespace → *sync.Mutex: writers of a companion queue, like those of a zone
 	leased atomic.Bool // a pod was written with a lease, and will expire
-	last   bool        // the companion is an object of the pod's resource, and the pod follows it in the transaction
+	last   bool        // the companion is an object of the pod's resource, before the pod in the transaction
 }
 
 func (p *pods) makeCompanion(key string) string {
@@ -82,9 +81,8 @@ func (p *pods) makeCompanion(key string) string {
 	return p.root + "/companions/" + namespace
 }
 
-// commit is one transaction: the pod at its expected revision, the companion at
-// the revision it was read at. A race lost on the companion is tried again here;
-// one lost on the pod is the store's to decide.
+// commit writes pod and companion in a transaction. It retries conflicts at the companion; the store resolves
+// conflicts at the pod.
 func (p *pods) commit(ctx context.Context, key string, expected int64, put []byte) (bool, int64, *mvccpb.KeyValue, error) {
 	companion := p.makeCompanion(key)
 	mu, _ := p.queue.LoadOrStore(companion, &sync.Mutex{})
@@ -144,7 +142,7 @@ func (p *pods) commit(ctx context.Context, key string, expected int64, put []byt
 }
 
 func (p *pods) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
-	if ttl != 0 { // the ledger refuses it; the suites want to see it
+	if ttl != 0 { // the ledger refuses leases, the suites need them
 		p.leased.Store(true)
 		return p.Interface.Create(ctx, key, obj, out, ttl)
 	}
@@ -163,14 +161,13 @@ func (p *pods) GuaranteedUpdate(ctx context.Context, key string, destination run
 		return out, ttl, err
 	}
 	err := p.Interface.GuaranteedUpdate(ledger.WithCommit(ctx, p.commit), key, destination, ignoreNotFound, preconditions, try, cached)
-	if lease && err != nil { // the storage hook refuses leases; the suites want to see one
+	if lease && err != nil { // the storage hook refuses leases, the suites need them
 		p.leased.Store(true)
 		return p.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, update, cached)
 	}
 	return err
 }
 
-// exchanged is a transformer that suites replace while the store uses it.
 type exchanged struct {
 	mu sync.RWMutex
 	t  value.Transformer
@@ -196,28 +193,26 @@ func (x *exchanged) TransformToStorage(ctx context.Context, data []byte, about v
 	return x.now().TransformToStorage(ctx, data, about)
 }
 
-// mode is what stands between etcd3's store and etcd.
+// mode is the layer between etcd3's store and etcd.
 type mode string
 
 const (
-	revisions mode = "revisions" // nothing; writes pass the storage hook
+	revisions mode = "revisions" // none; writes pass the storage hook
 	lone      mode = "lone"      // subrev; writes do not pass the storage hook
 	hooked    mode = "hooked"    // subrev; the companion is no object
 	last      mode = "last"      // subrev; the companion is an object of the same resource, and watches are narrow
 )
 
-// exam is what one suite is run on.
 type exam struct {
 	storage.Interface
 	mode        mode
-	compactor   *clientv3.Client // speaks of etcd's revisions
+	compactor   *clientv3.Client // uses etcd's revisions
 	client      *kubernetes.Client
 	codec       runtime.Codec
 	transformer *exchanged
 	pods        *pods
 }
 
-// UpdatePrefixTransformer is what suites change the encryption with.
 func (e *exam) UpdatePrefixTransformer(modify storagetesting.PrefixTransformerModifier) func() {
 	before := e.transformer.now().(*storagetesting.PrefixTransformer)
 	changed := *before
@@ -241,8 +236,8 @@ func attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 
 var exams atomic.Int64
 
-// newExam makes a store over an empty prefix, decorated, behind a watch cache if
-// cached, on an etcd without a past if fresh; when the test ends the companions must agree with the pods.
+// newExam returns a decorated store over an empty prefix, behind a watch cache if cached, on an unused etcd if
+// fresh. After the test companions and pods must agree.
 func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) {
 	t.Helper()
 	st := store.New(t, store.Unchecked)
@@ -309,8 +304,7 @@ func newExam(t *testing.T, m mode, cached, fresh bool) (context.Context, *exam) 
 	return t.Context(), e
 }
 
-// agree compares the companions with the pods, but where a suite wrote with a
-// lease: a pod that expires passes the storage hook by, which is why the ledger refuses them.
+// agree skips writes with leases: an expiring pod bypasses the storage hook, so the ledger refuses leases.
 func (e *exam) agree(t *testing.T) {
 	if e.pods.leased.Load() {
 		return
@@ -332,13 +326,11 @@ func (e *exam) agree(t *testing.T) {
 	}
 }
 
-// increase makes a revision that is no pod's.
 func (e *exam) increase(ctx context.Context, t *testing.T) int64 {
 	r := must.Get(e.client.KV.Put(ctx, "increase", "ok"))(t)
 	return r.Header.Revision
 }
 
-// compact compacts and waits until the store has heard of it.
 func (e *exam) compact(ctx context.Context, t *testing.T, revision string) {
 	to, err := strconv.ParseInt(revision, 10, 64)
 	if err != nil {
@@ -348,7 +340,7 @@ func (e *exam) compact(ctx context.Context, t *testing.T, revision string) {
 	if e.mode != revisions {
 		at, _ = subrev.Split(to)
 	}
-	// A call with another version of the compactor's key does nothing but tell the right one.
+	// A wrong version of the compactor's key only returns the right version.
 	for version, compacted := int64(0), int64(0); compacted < at; {
 		if version, _, compacted, err = etcd3.Compact(ctx, e.compactor, version, at); err != nil {
 			t.Fatal(err)
@@ -361,7 +353,6 @@ func (e *exam) compact(ctx context.Context, t *testing.T, revision string) {
 	}
 }
 
-// stored is the suites' look at a key behind the store's back.
 func (e *exam) stored(ctx context.Context, t *testing.T, key string) {
 	r, err := e.client.KV.Get(ctx, e.pods.root+key)
 	if err != nil || len(r.Kvs) == 0 {

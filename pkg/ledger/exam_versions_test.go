@@ -16,14 +16,11 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// reckoning are the suites that take the version after one for that of the next revision, or 1 for that of an empty
-// etcd.
+// reckoning suites assume the next version is the next revision, or 1 in an empty etcd.
 var reckoning = []string{"List", "ConsistentList", "CompactRevision", "WatchSemantics"}
 
-// reckons reports whether this process has upstream's text with the next revision in it: then only those suites run.
 func reckons() bool { return os.Getenv("KUBIZONE_TEST_RECKONS") != "" }
 
-// TestSuites_overVersions is the exam where several objects share a revision.
 func TestSuites_overVersions(t *testing.T) {
 	for _, m := range []mode{last, hooked, lone} {
 		stores := []struct{ cached, compacts bool }{{false, false}, {false, true}, {true, false}, {true, true}}
@@ -38,8 +35,7 @@ func TestSuites_overVersions(t *testing.T) {
 	}
 }
 
-// TestSuites_overVersionsWithTheNextRevision runs the suites that reckon, with what they reckon put right in a copy of
-// their text: the next revision is 128 versions on, and an empty etcd is at 255.
+// The reckoning suites run in a corrected copy: the next revision is 128 versions on, and an empty etcd is at 255.
 func TestSuites_overVersionsWithTheNextRevision(t *testing.T) {
 	if !rig.Long() {
 		t.Skip("builds upstream's suites anew: KUBIZONE_TEST_LONG=1")

@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// adjust changes the bounds of a ledger, after the changes of others.
+// adjust changes the bounds of a ledger, after other changes.
 func adjust(change func(*bounds)) func(*Config) {
 	return func(c *Config) {
 		earlier := c.adjust
@@ -39,17 +39,15 @@ func adjust(change func(*bounds)) func(*Config) {
 	}
 }
 
-// DropGuards leaves out the compares of zones ("zone"), of single keys ("facts")
-// or both ("all"): the controls of the race tests.
+// DropGuards omits compares of zones ("zone"), of single keys ("facts") or of both ("all"), as a control.
 func DropGuards(kind string) func(*Config) { return adjust(func(b *bounds) { b.dropGuards = kind }) }
 
-// CheckCovered checks the covered facts of each decision.
 func CheckCovered(c *Config) { adjust(func(b *bounds) { b.checkEvery = 1 })(c) }
 
-// SlowCommit is from what duration of a commit on a batch waits for more writes. Always, it does; never, it does not.
+// SlowCommit sets the commit latency from which batches wait for more writes; Always or never.
 func SlowCommit(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.slowCommit = d }) }
 
-// SerialsEvery is how often last serials are swept, and MaxLeftBy how many of a namespace's are kept.
+// SerialsEvery sets the interval between sweeps of last serials. MaxLeftBy limits a namespace's serials.
 func SerialsEvery(d time.Duration) func(*Config) {
 	return adjust(func(b *bounds) { b.serialsEvery = d })
 }
@@ -57,7 +55,6 @@ func UsageEvery(d time.Duration) func(*Config)  { return adjust(func(b *bounds) 
 func TakenWithin(d time.Duration) func(*Config) { return adjust(func(b *bounds) { b.takenWithin = d }) }
 func MaxLeftBy(n int) func(*Config)             { return adjust(func(b *bounds) { b.maxLeftBy = n }) }
 
-// Migrations of a program that knows more than this one.
 func Migrations(more ...Migration) func(*Config) {
 	return adjust(func(b *bounds) {
 		b.migrations, b.olderEnd, b.lockSeconds = append(slices.Clone(migrations), more...), time.Nanosecond, 1
@@ -69,7 +66,6 @@ type (
 	Migrating = migrating
 )
 
-// MigrationNumbers are those of the migrations, in the order in which they are carried out.
 func MigrationNumbers() (numbers []int) {
 	for _, m := range migrations {
 		numbers = append(numbers, m.Number)
@@ -77,13 +73,12 @@ func MigrationNumbers() (numbers []int) {
 	return numbers
 }
 
-// LeastReader is what the migrations require of programs that read a store.
 func LeastReader() int { return leastReader(migrations) }
 
-// The first migrations that need Rewrite or Owe take it along, with its tests.
+// Move Rewrite or Owe, with tests, into the product with the first migration that needs them.
 
-// Rewrite writes the values that f returns for those under a prefix. f may be called again for a key, and
-// returns a value that it has made as it is.
+// Rewrite replaces the values under a prefix by the results of f. f may see a key again, and must return earlier
+// results unchanged.
 func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key string, value []byte) ([]byte, error)) error {
 	for key, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
 		r, err := m.mem.Client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(100))
@@ -103,7 +98,7 @@ func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key strin
 				cmps, ops = append(cmps, etcd.RevisionIs(string(kv.Key), kv.ModRevision)), append(ops, etcd.OpPut(string(kv.Key), next))
 			}
 		}
-		if len(ops) > 0 { // and the page is read again: a key was changed meanwhile, or there are more octets
+		if len(ops) > 0 { // read the page again: a key has changed, or more octets are left
 			if _, err := m.commitLocked(ctx, cmps, ops...); err != nil {
 				return err
 			}
@@ -116,9 +111,9 @@ func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key strin
 	}
 }
 
-// Owe owes a cascade that decides anew what the scans find, which belongs to z or waits for it. When the server
-// runs, the cascade goes as after any write: in the order of S2.8, with a serial for each change, and z is unsettled
-// meanwhile where it changes (S7.2). There is one such work for each zone in a migration, whatever crashes.
+// Owe adds a cascade over the objects of the scans, which belong to z or wait for it. A running server executes it
+// like any work: in the order of S2.8, a serial for each change, z unsettled meanwhile (S7.2). A migration has one
+// such work per zone, even after crashes.
 func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
 		By: z.Namespace, Since: m.mem.Now().Unix()}
@@ -127,15 +122,12 @@ func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans .
 	return err
 }
 
-// The rooms tell tests these things, by the names of objects.
-
 func (l *Ledger) Waiting(namespace, zone string) int {
 	return l.com.Waiting(l.mem.Layout.Zone(namespace, zone))
 }
 
 func (l *Ledger) Parked() int { return l.com.Parked() }
 
-// Locked reports whether the lock of a zone is taken.
 func (l *Ledger) Locked(namespace, zone string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
@@ -146,14 +138,12 @@ func (l *Ledger) Locked(namespace, zone string) bool {
 	return err != nil
 }
 
-// Facts is how many facts are remembered of a zone.
 func (l *Ledger) Facts(namespace, zone string) int {
 	l.mem.Mu.Lock()
 	defer l.mem.Mu.Unlock()
 	return len(l.mem.Head(l.mem.Layout.Zone(namespace, zone)).Facts)
 }
 
-// Stands reports whether a zone is known to stand.
 func (l *Ledger) Stands(namespace, zone string) bool {
 	l.mem.Mu.Lock()
 	defer l.mem.Mu.Unlock()
@@ -162,7 +152,6 @@ func (l *Ledger) Stands(namespace, zone string) bool {
 }
 func (l *Ledger) Forget(since time.Time) { l.mem.Forget(since) }
 
-// CountTrims counts the trims of journals that run from now on.
 func (l *Ledger) CountTrims() (running *atomic.Int64) {
 	running = &atomic.Int64{}
 	spawn := l.jr.Spawn
@@ -177,13 +166,12 @@ func (l *Ledger) CountTrims() (running *atomic.Int64) {
 }
 func (l *Ledger) Ops() int64 { return l.mem.Ops.Load() }
 
-// Knows reports whether a zone is known to have the name.
 func (l *Ledger) Knows(view, fqdn string) bool {
 	n, err := name.Parse(fqdn)
 	return err == nil && l.mem.HoldingOf(law.HoldingKey(view, n)) != nil
 }
 
-// TakeLate reads a fact with its zone, and takes the answer in after meanwhile.
+// TakeLate reads a fact with its zone, and caches the answer after meanwhile.
 func (l *Ledger) TakeLate(ctx context.Context, k law.Key, meanwhile func()) error {
 	client := l.mem.Client
 	defer func() { l.mem.Client = client }()
@@ -213,7 +201,7 @@ func (t lateTxn) Commit() (*clientv3.TxnResponse, error) {
 	return t.Txn.Commit()
 }
 
-// ReloadLate reads a zone, and takes it in after meanwhile.
+// ReloadLate reads a zone, and caches it after meanwhile.
 func (l *Ledger) ReloadLate(ctx context.Context, zone string, meanwhile func()) error {
 	kv, rev, err := etcd.ReadKey(ctx, l.mem.Client, zone)
 	if err != nil {
@@ -234,14 +222,14 @@ func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepC
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
 func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
 
-// CarryOut carries out all that is in the outbox, and then what waits and would come in (S2.7).
+// CarryOut runs the whole outbox, and then waiting objects that could be adopted (S2.7).
 func (l *Ledger) CarryOut(ctx context.Context) {
 	for owed := 1; owed > 0; owed, _ = l.TryWaiting(ctx) {
 		l.box.CarryOut(ctx)
 	}
 }
 
-// TryWaiting makes a round, and returns how many cascades it owes. Nothing else writes to the outbox meanwhile.
+// TryWaiting makes a round, and returns the number of new works. Requires no other writes to the outbox.
 func (l *Ledger) TryWaiting(ctx context.Context) (owed int, err error) {
 	count := func() int {
 		r, failed := l.mem.Client.Get(ctx, l.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -256,8 +244,8 @@ func (l *Ledger) TryWaiting(ctx context.Context) (owed int, err error) {
 	return count() - before, err
 }
 
-// WriteTwice writes a Record that is in no zone twice in one transaction, and says how often it was written, and told
-// what had been.
+// WriteTwice writes an unadopted Record twice in a transaction, and counts writes and answers with the stored
+// object.
 func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
 	o, mod, err := l.mem.ReadRecord(ctx, namespace, name)
 	if err != nil {
@@ -287,14 +275,13 @@ func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote,
 	return wrote, told, err
 }
 
-// OpenStore opens a store as Open does, without its migrations.
+// OpenStore is Open without migrations.
 func OpenStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	return newStore(client, prefix, transformer, migrations).openStore(ctx)
 }
 
-// CommitFunc carries out one optimistic write of Kubernetes' storage in a transaction of its own: put nil deletes key,
-// expected 0 means that it is absent. Not ok: key was not at expected, and present is what stands there, nil for
-// nothing.
+// CommitFunc executes an optimistic write of Kubernetes' storage: put nil deletes key, expected 0 means absent. If
+// not ok, key was not at expected, and present is the stored value, or nil.
 type CommitFunc func(ctx context.Context, key string, expected int64, put []byte) (ok bool, rev int64, present *mvccpb.KeyValue, err error)
 
 func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
@@ -302,8 +289,6 @@ func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64,
 	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
 }
 
-// WithCommit has f carry out the write that a storage call makes through a client of StorageClient, as the storage of
-// Records and Zones does with functions of their own.
 func WithCommit(ctx context.Context, f CommitFunc) context.Context { return withCommitter(ctx, f) }
 
 func JournalOctets(n int) func(*Config) { return adjust(func(b *bounds) { b.journalOctets = n }) }

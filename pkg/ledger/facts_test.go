@@ -17,9 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A dry run holds no turn: what it has read is not remembered where a write has changed it since, or the next one
-// would be decided on it without any compare that tells (I5). Nor does it take the zone back, which would look like
-// another server's write.
+// A dry run holds no turn. Its reads must not enter the cache if the keys have changed since: the next write would
+// rest on them without a compare (I5). Nor may they set the zone back, as if another server had written.
 func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -52,8 +51,7 @@ func TestFacts_thatComeLateAreNotRemembered_I5(t *testing.T) {
 	st.Settle()
 }
 
-// What speaks for the names below a new one, or cuts them off, is decided without a read where nothing is below. An
-// object that is there all the same fails the compare, and is read (I5).
+// Facts about names below a new name are assumed absent without a read. If the compare fails, they are read (I5).
 func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -63,7 +61,7 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 		_, err := s.CreateRecord(t.Context(), store.Record(namespace, object, domain+".example.org.", typ, value))
 		return err
 	}
-	for _, at := range []string{"held", "cut"} { // and what the zone has is known
+	for _, at := range []string{"held", "cut"} { // and the zone's content is cached
 		must.Succeed(t, create("team-b", at, "www."+at, "A", "192.0.2.1"))
 	}
 	must.Succeed(t, create("team-a", "first", "first", "A", "192.0.2.1"))
@@ -92,8 +90,7 @@ func TestFacts_belowANewNameAreGuessed_I5(t *testing.T) {
 	st.Settle()
 }
 
-// A client that creates what is there already, each time at another name, fills no memory with names: its record
-// explains why he lost.
+// A client that creates an existing object at ever new names must not fill the cache.
 func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -119,8 +116,7 @@ func TestFacts_ofARaceWithinOneServerAreNotDoubted(t *testing.T) {
 	}
 }
 
-// A late read of a zone brings no removed one back and takes no new one away (ledger A18): the next decision needs
-// one attempt.
+// A late read of a zone neither restores a deleted zone nor drops a new one (ledger A18).
 func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// storedFields lists the fields of a stored type by their paths.
 func storedFields(of reflect.Type, path string) (paths []string) {
 	switch {
 	case of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice:
@@ -32,10 +31,9 @@ func storedFields(of reflect.Type, path string) (paths []string) {
 	return paths
 }
 
-// TestFields_ofObjectsComeWithAFormat: an older program that writes an object drops the fields that it does not know,
-// since the generated protobuf code does. So a new field of a Zone, Record or Delegation comes with a migration that
-// OldersMayWrite says false of, if only for its number. testdata/fields.golden has the fields, and the format that has
-// them.
+// Generated protobuf code drops unknown fields, so an older program loses a new field of a Zone, Record or
+// Delegation when writing the object. A new field needs a migration with OldersMayWrite false, if only for the
+// number. testdata/fields.golden has the fields and their format.
 func TestFields_ofObjectsComeWithAFormat(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/fields.golden"

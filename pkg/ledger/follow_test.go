@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// listing takes in one start of a feed.
 type listing struct {
 	bases      map[string]ledger.Base // by namespace/name
 	unreadable map[string]error
@@ -39,8 +38,7 @@ func followLedger(t *testing.T, s *store.Server) *listing {
 	return l
 }
 
-// F30: objects that cannot be read do not stop the others. A Zone is named; a Record is left out, and what is left
-// does not make its zone's content state.
+// F30: a damaged Zone is named; a damaged Record is omitted, and then the zone's content does not match the state.
 func TestFollow_damagedObjectsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A server goes on while what it does not know is written beside the format, and ends when that is a newer one (F28).
+// Unknown keys beside the format are no reason to end (F28).
 func TestFollowFormat_endsWithANewerOne(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -40,7 +40,7 @@ func TestFollowFormat_endsWithANewerOne(t *testing.T) {
 	select {
 	case err := <-ended:
 		t.Fatalf("it ends with %v while the format is its own", err)
-	case <-time.After(200 * time.Millisecond): // too short to prove it; what follows does not depend on it
+	case <-time.After(200 * time.Millisecond): // too short for proof; nothing below depends on it
 	}
 	put(`"hashAlgorithm":`, `"hashAlgorithm":9`)
 	select {

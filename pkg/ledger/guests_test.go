@@ -20,9 +20,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Where a host goes and a challenge stays below it, or a wildcard comes above one, the answer tells the writer what is
-// hidden, and the zone's own namespace is told if it is another (S4.25). A change set that replaces the host hides
-// nothing.
+// If the host above a challenge goes, or a wildcard appears above, the answer warns the writer of hidden names, and
+// the zone's own namespace is told if it is another (S4.25). A change set that replaces the host hides nothing.
 func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -93,8 +92,8 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	}
 }
 
-// A tenant that takes a host to which records of the zone's own namespace send clients learns nothing of that, and the
-// zone's own namespace is told; its answer tells own of a tenant that was first (S4.18, S4.26).
+// A tenant that takes the host of own's MX or CNAME learns nothing, but own is told. If the tenant was first, the
+// answer to own's write says so (S4.18, S4.26).
 func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

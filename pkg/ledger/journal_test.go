@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// journalOf returns what etcd has of a zone's journal: the keys behind the zone's uid, and how long all values are.
+// journalOf returns the keys of a zone's journal, without the prefix, and the total octets.
 func journalOf(t *testing.T, st *store.Store, uid string) (keys []string, octets int) {
 	t.Helper()
 	prefix := st.Prefix + "/ledger/journal/" + uid + "/"
@@ -36,7 +36,6 @@ func journalOf(t *testing.T, st *store.Store, uid string) (keys []string, octets
 	return keys, octets
 }
 
-// following takes in the last step of each zone, and those of the journal.
 type following struct {
 	listing
 	last  chan uint64
@@ -50,9 +49,8 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 	}
 }
 
-// One fat record that is changed for ever fills neither etcd nor what has to be read of it: the journal keeps so many
-// octets. The rest is whole, the newest step among it, and a follower goes on; two servers trim beside each
-// other.
+// Endless changes of a large record fill neither etcd nor readers' memory. The kept steps are complete to the
+// newest, a follower continues, and two servers may trim concurrently.
 func TestJournal_keepsSoManyOctets(t *testing.T) {
 	t.Parallel()
 	bound, rounds := 1<<19, 30
@@ -87,7 +85,7 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 					r.Spec.Values = makeFatValues("<",
 						i+1)
 				}))
-				if i == rounds/2 { // a mark that the zone has settled stands among its steps
+				if i == rounds/2 { // steps around a mark that the zone has settled
 					for _, ns := range []string{"team-b", ""} {
 						store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow(ns, "*")} }))
 					}
@@ -152,8 +150,7 @@ func TestJournal_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// Many small changes do not fill etcd either: of each zone so many steps stay, and what a server with other bounds
-// left goes with the first write of the zone.
+// Many small changes do not fill etcd. A zone's first write trims the excess of a server with other bounds.
 func TestJournal_keepsSoManySteps(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -187,7 +184,6 @@ func TestJournal_keepsSoManySteps(t *testing.T) {
 	st.MustBeClean()
 }
 
-// confirmDelivery says in a Delivery of the zone what a provider has confirmed.
 func confirmDelivery(st *store.Store, z *v1alpha1.Zone, status v1alpha1.DeliveryStatus) {
 	st.T.Helper()
 	st.PutDelivery(&v1alpha1.Delivery{
@@ -196,14 +192,12 @@ func confirmDelivery(st *store.Store, z *v1alpha1.Zone, status v1alpha1.Delivery
 	})
 }
 
-// makeDeliveredZone returns a zone that the delivery holds.
 func makeDeliveredZone(s *store.Server) *v1alpha1.Zone {
 	z := store.Zone("infra", "example", "example.org.", store.Allow("", "*"))
 	z.Finalizers = []string{v1alpha1.FinalizerDelivery}
 	return store.Must(s.CreateZone(z))
 }
 
-// stepsOf returns the steps that a server reads back.
 func stepsOf(t *testing.T, s *store.Server, uid string, since serial.Serial, n uint64) []content.Step {
 	t.Helper()
 	_, steps, err := s.Ledger.Steps(t.Context(), uid, since, n)
@@ -213,7 +207,6 @@ func stepsOf(t *testing.T, s *store.Server, uid string, since serial.Serial, n u
 	return steps
 }
 
-// expectChained: the steps lead from one serial to the other without a gap.
 func expectChained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	t.Helper()
 	for _, step := range steps {
@@ -227,8 +220,8 @@ func expectChained(t *testing.T, steps []content.Step, from, to serial.Serial) {
 	}
 }
 
-// S8.6: what a Delivery has not confirmed stays in the journal, however many steps that are, and can be read back by
-// any server; what all have confirmed goes. A Delivery of another zone counts for nothing.
+// S8.6: steps without confirmation by a Delivery stay, readable by any server; steps confirmed by all go. A
+// Delivery of another zone does not count.
 func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -285,7 +278,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 			if rig.Long() {
 				every = 1
 			}
-			for i, step := range all { // from within a batch, which are at the end, and up to within one
+			for i, step := range all { // from within a batch at the end, to within another
 				if i%every > 0 && i < len(all)-2*keep {
 					continue
 				}
@@ -316,7 +309,7 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 			}
 			expectChained(t, stepsOf(t, s, uid, serial.Serial(z.Status.Serial), uint64(now.Status.ContentGeneration)),
 				serial.Serial(z.Status.Serial), serial.Serial(now.Status.Serial))
-			// When no class delivers the zone any more, it keeps no more than others.
+			// Without a class, the zone keeps no more than others.
 			store.Must(s.UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 			run()
 			waitUntil(t, "steps that no follower needs are gone",
@@ -325,8 +318,8 @@ func TestJournal_keepsWhatADeliveryNeeds_S8_6(t *testing.T) {
 	}
 }
 
-// S8.6: a provider that is away for ever does not fill the store: of what it needs so many octets stay, by the size
-// of the zone, and the oldest go. A Delivery that cannot be read counts as one that has confirmed nothing.
+// S8.6: a provider that never returns does not fill the store: the size of the zone bounds its steps, and the
+// oldest go. An unreadable Delivery counts as without confirmation.
 func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -340,7 +333,6 @@ func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	run := func() {
 		for i := range 200 {
 			store.Must(s.UpdateRecord(t.Context(), "team-b", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprintf("192.0.2.%d", i+2)} }))
-			// No write waits for the trim, so it may have to catch up.
 			waitUntil(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= bound+bound/2 })
 		}
 	}
@@ -358,7 +350,7 @@ func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	if _, octets := journalOf(t, st, uid); octets < bound/2 {
 		t.Errorf("with a Delivery that cannot be read the journal has %d octets, want some %d", octets, bound)
 	}
-	var values []string // 100 entries in a step
+	var values []string // 100 entries per step
 	for i := range 100 {
 		values = append(values, fmt.Sprintf("192.0.2.%d", i))
 	}
@@ -369,8 +361,8 @@ func TestJournal_keepsSoMuchForADelivery_S8_6(t *testing.T) {
 	waitUntil(t, "a larger zone keeps more", func() bool { _, octets := journalOf(t, st, uid); return octets > 3*bound })
 }
 
-// S8.6: RRsets come and go by two servers while a provider confirms serial after serial: at each moment the journal
-// has all that came after the one confirmed last.
+// S8.6: while two servers change RRsets and a provider confirms serials, the journal always has all steps after the
+// last confirmation.
 func TestRace_journalOfADelivery_S8_6(t *testing.T) {
 	t.Parallel()
 	const keep, rounds = 5, 60
@@ -418,7 +410,7 @@ func TestRace_journalOfADelivery_S8_6(t *testing.T) {
 	}
 }
 
-// ranges notes from where on keys are deleted.
+// ranges records where range deletions begin.
 type ranges struct {
 	clientv3.KV
 	mu    sync.Mutex
@@ -449,7 +441,6 @@ func (t *rangesTxn) Then(ops ...clientv3.Op) clientv3.Txn {
 	return t
 }
 
-// countBelow returns how often a range began at each key below a prefix.
 func (r *ranges) countBelow(prefix string) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -462,7 +453,7 @@ func (r *ranges) countBelow(prefix string) map[string]int {
 	return times
 }
 
-// etcd goes through deleted keys, too, until it has compacted them. So no deletion begins where one before it began.
+// etcd scans deleted keys until compaction, so no two deletions may begin at the same key.
 func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	t.Parallel()
 	st, seen := store.New(t), &ranges{}
@@ -491,8 +482,7 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A zone that ended and stands again counts its steps from the first on, under the uid that it had: its journal is
-// trimmed as any (S3.5).
+// A zone that ended and was adopted again, under the same uid, counts steps from the first again (S3.5).
 func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -527,7 +517,7 @@ func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_7(t *testing.T) {
 	waitUntil(t, "so many are left", func() bool { keys, _ := journalOf(t, st, uid); return len(keys) <= keep+keep/2+3 })
 }
 
-// A trim that stalls until its zone has ended and stands again takes away no step that the zone has since (S3.5).
+// A stalled trim must not delete the steps since the zone's return (S3.5).
 func TestJournal_isNotTrimmedByWhatAZoneWas_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -575,7 +565,6 @@ func TestJournal_isNotTrimmedByWhatAZoneWas_S3_7(t *testing.T) {
 	}
 }
 
-// The same of the keys of a zone that is gone.
 func TestPurge_goesOnWhereItDeleted(t *testing.T) {
 	t.Parallel()
 	st, seen := store.New(t), &ranges{}
@@ -602,7 +591,6 @@ func TestPurge_goesOnWhereItDeleted(t *testing.T) {
 	}
 }
 
-// Pages of deletions follow each other.
 func TestDeletePage_goesOnWhereItDeleted(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -81,7 +81,7 @@ func TestWrite_deepNames_S1_3(t *testing.T) {
 	if r.Status.FQDN != deep || r.Status.ZoneRef == nil {
 		t.Fatalf("%+v", r.Status)
 	}
-	// A zone so deep takes what is below it, and its parent's record there is no longer that zone's to change.
+	// Such a deep zone adopts the records below: the parent's namespace cannot change them.
 	store.Must(s.CreateZone(store.Zone("default", "deeper", strings.Repeat("a.", 110)+"example.org.", store.Allow("default", "*"))))
 	st.Settle()
 	if r := store.Must(s.CreateRecord(s.Ctx, store.Record("default", "deep2", "b."+deep, "A", "192.0.2.1"))); r.Status.ZoneRef.Name != "deeper" {
@@ -91,8 +91,7 @@ func TestWrite_deepNames_S1_3(t *testing.T) {
 	must.Succeed(t, s.DeleteRecord(s.Ctx, "default", "deep2"))
 }
 
-// The object that a zone's write returns is the caller's: changing it changes nothing that
-// the next write of the zone is made from.
+// Changing the returned object must not change the cache.
 func TestWrite_answerIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	s := store.New(t).Server()

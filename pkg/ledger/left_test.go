@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// namespaces is what one server has heard of namespaces that terminate.
 type namespaces struct{ sync.Map }
 
 func (n *namespaces) setTerminating(namespace string, terminates bool) {
@@ -38,7 +37,7 @@ func (n *namespaces) configureNamespaces(c *ledger.Config) {
 	}
 }
 
-// waitForCascades waits until cascades and cuts are through. What waits in a namespace that terminates may be left.
+// waitForCascades waits for cascades and cuts, not for objects in a terminating namespace.
 func waitForCascades(t *testing.T, st *store.Store) {
 	t.Helper()
 	keys := layout.Keys{Prefix: st.Prefix}
@@ -63,9 +62,7 @@ func makeReferringRecord(ns, name string) *v1alpha1.Record {
 	return r
 }
 
-// While a namespace terminates its zone withdraws what it delegates and is removed: its records
-// are released as others are, nothing of it is taken in anew, and what was not is decided anew should it come back
-// (S2.6).
+// Objects of a terminating namespace are released like others, but not adopted until the namespace returns (S2.6).
 func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -119,7 +116,7 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *te
 		t.Error("a zone that waits in a terminating namespace stands")
 	}
 
-	// The namespace was finalized by force and made again: what is still there is decided anew.
+	// After a forced finalization and new creation of the namespace, remaining objects are decided again.
 	known.setTerminating("team-a", false)
 	st.Settle()
 	for _, name := range []string{"waits", "r2", "r3"} {
@@ -132,8 +129,8 @@ func TestCascade_releasesAndNeverTakesInWhatIsInATerminatingNamespace_S2_6(t *te
 	}
 }
 
-// A record with a finalizer that is being deleted stays in its zone while its rule does, and goes with it; the names
-// are free then. No zone takes it in anew (S2.6, attack 62).
+// A record in deletion with a finalizer stays in the zone as long as the rule, then its names are free. No other
+// zone adopts the record (S2.6, attack 62).
 func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -192,9 +189,8 @@ func TestCascade_releasesWhatIsBeingDeleted_S2_6(t *testing.T) {
 	st.Settle()
 }
 
-// Two servers hear of namespaces that terminate, go and come again, each in its own time, while zones over their
-// records come, go and change their delegations: in the end everything is as the rules in force say
-// (S2.6, I4, I5).
+// Two servers hear of namespaces at different times, while zones above their records come, go and change
+// delegations: in the end the rules in force decide (S2.6, I4, I5).
 func TestCascade_namespacesComeAndGo_S2_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

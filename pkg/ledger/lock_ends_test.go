@@ -25,13 +25,13 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// severed is a line to etcd that breaks at a transaction that writes: before it, or behind it and before its answer.
+// severed is a connection to etcd that breaks at a write: before the transaction, or before the answer.
 type severed struct {
 	clientv3.KV
 	left   atomic.Int64
 	behind bool
 	broken chan struct{}
-	// read are the keys of what waits that came over the line.
+	// read counts keys of waiting objects.
 	read atomic.Int64
 }
 
@@ -101,7 +101,7 @@ func (x *severedTransaction) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// severLine has a server's line break at so many transactions that write; 0: never.
+// severLine breaks a server's connection at its nth write; 0: never.
 func severLine(line *severed) func(*ledger.Config) {
 	line.broken = make(chan struct{})
 	return func(c *ledger.Config) {
@@ -112,7 +112,6 @@ func severLine(line *severed) func(*ledger.Config) {
 	}
 }
 
-// moves are the ways in which names move: a zone comes, goes, or ends.
 var moves = map[string]func(t *testing.T, s *store.Server){
 	"made": func(_ *testing.T, s *store.Server) {
 		store.Must(s.CreateZone(store.Zone("kids", "kid", "kid.example.org.", store.Allow("", "*"))))
@@ -123,7 +122,6 @@ var moves = map[string]func(t *testing.T, s *store.Server){
 	},
 }
 
-// prepareMove makes the zones for a move by that name, and n records below kid.example.org.
 func prepareMove(t *testing.T, st *store.Store, s *store.Server, how string, n int) {
 	t.Helper()
 	stop := s.Run()
@@ -140,7 +138,7 @@ func prepareMove(t *testing.T, st *store.Store, s *store.Server, how string, n i
 	stop()
 }
 
-// mustUnlock waits until a Record can be made where names moved by a move of that name.
+// mustUnlock waits until a Record can be created at names of a move.
 func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration) {
 	t.Helper()
 	if how == "ended" {
@@ -158,8 +156,8 @@ func mustUnlock(t *testing.T, s *store.Server, how string, within time.Duration)
 	}
 }
 
-// A server that is cut off from etcd at any transaction of a move leaves a lock that the next one ends, and nothing of
-// what stood is lost.
+// A server is cut off from etcd at any transaction of a move. The next server ends the lock, without loss of
+// records.
 func TestLock_endsWhereverItsMoverIsCutOff_S2_10(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -202,7 +200,6 @@ func TestLock_endsWhereverItsMoverIsCutOff_S2_10(t *testing.T) {
 	}
 }
 
-// A Record among those that move which cannot be read does not keep the names of the others locked.
 func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
 	t.Parallel()
 	for how, begin := range moves {
@@ -229,8 +226,7 @@ func TestLock_endsPastADamagedRecord_S2_10(t *testing.T) {
 	}
 }
 
-// fsck names the mark of a work that is lost. The server takes it away, so that the names are not locked and the zone
-// is delivered.
+// fsck names the mark of a lost work. The server removes the mark: names are unlocked, the zone is delivered.
 func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -250,12 +246,12 @@ func TestLock_withoutItsWorkEnds_S2_10(t *testing.T) {
 	}
 }
 
-// What strangers left waiting below names that move is not read before these are unlocked, however much it is.
+// Records of strangers waiting below moving names are read only after the unlock.
 func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 	t.Parallel()
 	n := 3_000
 	var own *store.Etcd
-	if rig.Long() { // gigabytes, which are not for the etcd of the tests beside
+	if rig.Long() { // gigabytes, too much for the shared etcd
 		n, own = 700_000, store.Fresh(t)
 	}
 	for how, begin := range moves {
@@ -263,7 +259,7 @@ func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 			if own == nil {
 				t.Parallel()
 			}
-			st := store.New(t, store.Unchecked) // nothing but keys waits
+			st := store.New(t, store.Unchecked) // waiting objects are keys only
 			if own != nil {
 				st = store.On(t, own, "/registry/"+how)
 				store.Unchecked(st)
@@ -298,7 +294,7 @@ func TestLock_isNotProlongedByWhatWaits_S2_11(t *testing.T) {
 	}
 }
 
-// plantWaiting has so many records of a stranger wait at names below kid.example.org, as far as their keys tell.
+// plantWaiting writes the keys of a stranger's waiting records below kid.example.org.
 func plantWaiting(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	keys, value := layout.Keys{Prefix: st.Prefix}, layout.Encode(layout.Waiter{UID: "none", Created: 1})

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// mustWait fails the test unless a Record is refused for now, with a time to come again.
+// mustWait requires a temporary refusal with a delay.
 func mustWait(t *testing.T, s *store.Server, r *v1alpha1.Record) {
 	t.Helper()
 	_, err := s.CreateRecord(t.Context(), r)
@@ -27,8 +27,8 @@ func mustWait(t *testing.T, s *store.Server, r *v1alpha1.Record) {
 	}
 }
 
-// While names move, no tenant writes there, whether the zone that they leave is gone or stands, and whether the steps
-// go together or one by one. All that stood has its name afterwards.
+// While names move, no tenant writes there, whether the losing zone is deleted or stays, whether steps are batched
+// or single. All records keep their names.
 func TestLock_keepsNamesForWhatStood_S2_10(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {
@@ -81,8 +81,7 @@ func TestLock_keepsNamesForWhatStood_S2_10(t *testing.T) {
 	}
 }
 
-// What waits at names that move is tried when they are unlocked: others may write there by then. A server that ends
-// while they move leaves the lock to the next one, which ends it.
+// After the unlock others may write at the names. If a server stops during the move, the next ends the lock.
 func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -113,7 +112,7 @@ func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	mustWait(t, s, store.Record("b", "above", "_x.kid.example.org.", "TXT", "above"))
 	holdAt.Store(2)
 	goOn <- struct{}{}
-	<-reached // the step that tries what waits
+	<-reached // the step that tries waiting objects
 	if r := s.Record("a", "stands"); r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "top" {
 		t.Errorf("what stood has not come before what waits is tried: %+v", r.Status.ZoneRef)
 	}
@@ -138,7 +137,6 @@ func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	st.MustBeClean()
 }
 
-// A lock whose work is lost, by a fault of the store, is no prison.
 func TestLock_endsWithoutItsWork_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

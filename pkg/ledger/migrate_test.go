@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// configOf is what the config key says, as JSON has it.
 func configOf(t *testing.T, st *store.Store) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -39,7 +38,6 @@ func configOf(t *testing.T, st *store.Store) map[string]any {
 	return all
 }
 
-// expectFormat fails the test where config does not name this format and least reader.
 func expectFormat(t *testing.T, st *store.Store, format, least int) {
 	t.Helper()
 	if c := configOf(t, st); c["format"] != float64(format) || c["leastReader"] != float64(least) {
@@ -47,7 +45,6 @@ func expectFormat(t *testing.T, st *store.Store, format, least int) {
 	}
 }
 
-// tryOpening tries to open the store as one more server.
 func tryOpening(t *testing.T, st *store.Store, change ...func(*ledger.Config)) error {
 	codec := store.Codec()
 	codec.Transformer = st.Encryption
@@ -72,8 +69,8 @@ func TestMigrations_areNumberedWithoutAGap(t *testing.T) {
 	}
 }
 
-// A program that must not read a store, whether it is of a newer or of a lower format, reads the config key alone,
-// writes nothing, and says what to do.
+// A program that must not read a store, of a newer or a lower format, reads only the config key, writes nothing,
+// and names the next step.
 func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[int]string{
@@ -105,21 +102,20 @@ func TestOpen_refusesAStoreOfAnotherFormat(t *testing.T) {
 	}
 }
 
-// A store of a newer program that lets this one read stays of its format.
 func TestOpen_keepsTheFormatOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	must.Succeed(t, tryOpening(t, st, ledger.Migrations(ledger.Migration{Number: ledger.Format + 1, OldersMayWrite: true})))
 	s := st.Server()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.")))
-	st.Encryption = makeTransformer("one", "identity") // which writes the key too
+	st.Encryption = makeTransformer("one", "identity") // which also writes the key
 	store.Must(st.Server().WriteZone(t.Context(), "platform", "top", func(z *v1alpha1.Zone) { z.Labels = map[string]string{"a": "b"} }))
 	if c := configOf(t, st); c["format"] != float64(ledger.Format+1) || c["key"] == nil || c["leastReader"] != float64(ledger.LeastReader()) {
 		t.Errorf("config says %v", c)
 	}
 }
 
-// markSerials returns a migration that ends each value of serials/ with a blank, which JSON does not mind.
+// markSerials returns a migration that appends a blank to each value of serials/, valid in JSON.
 func markSerials(runs *atomic.Int64) ledger.Migration {
 	return ledger.Migration{Number: ledger.Format + 1, Name: "blanks", Run: func(ctx context.Context, m *ledger.Migrating) error {
 		runs.Add(1)
@@ -129,7 +125,7 @@ func markSerials(runs *atomic.Int64) ledger.Migration {
 	}}
 }
 
-// putSerials puts so many last serials of names into the store.
+// putSerials writes n last serials.
 func putSerials(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	room := layout.Keys{Prefix: st.Prefix}.Room("serials") + "@/test."
@@ -138,7 +134,6 @@ func putSerials(t *testing.T, st *store.Store, n int) {
 	}
 }
 
-// allMarked fails the test unless marked has gone over all of them, once.
 func allMarked(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	kvs := store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Room("serials"), clientv3.WithPrefix())).Kvs
@@ -152,7 +147,6 @@ func allMarked(t *testing.T, st *store.Store, n int) {
 	}
 }
 
-// Of servers that start together one migrates, and the others wait until it has.
 func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -163,7 +157,7 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 	step := markSerials(&runs)
 	run := step.Run
 	step.Run = func(ctx context.Context, m *ledger.Migrating) error {
-		close(begun) // twice would panic
+		close(begun) // panics if called twice
 		<-goOn
 		return run(ctx, m)
 	}
@@ -177,7 +171,7 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 		})
 	}
 	<-begun
-	expectFormat(t, st, ledger.Format, ledger.Format+1) // before it begins
+	expectFormat(t, st, ledger.Format, ledger.Format+1) // before the migration
 	if n := opened.Load(); n != 0 {
 		t.Errorf("%d servers are open before the migration has ended", n)
 	}
@@ -192,7 +186,7 @@ func TestMigrate_oneServerMigratesAndOthersWait(t *testing.T) {
 
 var errEnds = errors.New("ends here")
 
-// endsThere makes a server end before its nth transaction of a migration.
+// endsThere stops a server before its nth transaction of a migration.
 func endsThere(n int) (func(*ledger.Config), *bool) {
 	ended := new(bool)
 	return func(c *ledger.Config) {
@@ -208,7 +202,7 @@ func endsThere(n int) (func(*ledger.Config), *bool) {
 	}, ended
 }
 
-// After a server was killed, wherever, the next one goes on, and writes nothing twice.
+// Nothing is written twice.
 func TestMigrate_goesOnAfterAKill(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -240,7 +234,6 @@ func TestMigrate_goesOnAfterAKill(t *testing.T) {
 	allMarked(t, st, n)
 }
 
-// A server that lost its lock while it stood still writes nothing any more.
 func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -263,7 +256,7 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	if len(locks) != 1 {
 		t.Fatalf("%d locks", len(locks))
 	}
-	store.Must(st.Client.Client.Delete(t.Context(), string(locks[0].Key))) // as the end of its lease does
+	store.Must(st.Client.Client.Delete(t.Context(), string(locks[0].Key))) // like the end of its lease
 	must.Succeed(t, tryOpening(t, st, ledger.Migrations(markSerials(&runs))))
 	rev := store.Must(st.Client.Client.Get(t.Context(), "x")).Header.Revision
 	close(goOn)
@@ -277,7 +270,6 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	allMarked(t, st, 150)
 }
 
-// The lock of a server that is gone goes with it.
 func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -303,7 +295,7 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	allMarked(t, st, 10)
 }
 
-// An older server that runs ends before a migration begins that it must not see, and goes on beside one that it may.
+// An older server ends before a migration outside its format, and continues beside others.
 func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	t.Parallel()
 	for _, may := range []bool{true, false} {
@@ -321,7 +313,7 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 					if !errors.Is(err, ledger.ErrFormat) {
 						t.Errorf("it ends with %v", err)
 					}
-					// It answers what it has taken in, but writes nothing any more.
+					// Accepted requests get an answer, but nothing is written.
 					if _, err := older.CreateZone(store.Zone("platform", "late", "late.test.")); !errors.Is(err, ledger.ErrFormat) ||
 						!apierrors.IsServiceUnavailable(err) || !suggestsDelay(err) {
 						t.Errorf("it writes: %v", err)
@@ -344,8 +336,8 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 	}
 }
 
-// Work that a migration owes is ordinary: records are released by their zone's own transactions, and fsck is content.
-// However many go, no zone is held back for it, as the namespace of the zone has removed none (S7.5).
+// The zones' own transactions release records, and fsck is clean. No zone is held, as its namespace removed nothing
+// (S7.5).
 func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -362,7 +354,7 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	}
 	store.Must(s.CreateRecord(t.Context(), store.Record("platform", "b", "b.example.org.", "A", "192.0.2.1")))
 	before := s.Zone("platform", "top")
-	// The program before allowed what this one does not: the rule goes behind the ledger's back.
+	// Remove a rule behind the ledger's back, as if a former format had allowed more.
 	keys := layout.Keys{Prefix: st.Prefix}
 	key := keys.Zone("platform", "top")
 	kv := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0]
@@ -398,7 +390,6 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 	}
 }
 
-// suggestsDelay reports whether a client comes again by itself.
 func suggestsDelay(err error) bool {
 	_, ok := apierrors.SuggestsClientDelay(err)
 	return ok

@@ -25,14 +25,13 @@ import (
 
 var movedRecords = flag.Int("moved-records", 500, "Records of the zone that BenchmarkMove makes, deletes and ends")
 
-// BenchmarkMove makes a zone above the names of Records, deletes it, makes it again and has it end (S2.10), first with
-// no client beside it, then in turn with a neighbour's creates, in the zone above and in another one. It gives the
-// answer of each write, how long the names were locked and until nothing was owed, and the p99 of the neighbour's
-// creates meanwhile beside that of creates just before.
+// BenchmarkMove creates a zone above Records, deletes it, creates it again and ends it (S2.10), first alone, then
+// beside a neighbour's creates, in the zone above and elsewhere. Reported are each write's latency, the time of the
+// locks and until no work was pending, and the p99 of the neighbour's creates during and before.
 func BenchmarkMove(b *testing.B) {
-	// Compacted here alone, and large enough for what a move leaves until then.
+	// Compacted only here, and large enough for a whole move.
 	st := store.On(b, store.Fresh(b, func(c *embed.Config) { c.QuotaBackendBytes = 16 << 30 }), "/registry/kubizone")
-	s := st.Server(setTryEvery(0)) // rounds as a server has them
+	s := st.Server(setTryEvery(0)) // with rounds, as in production
 	s.Run()
 	ctx := b.Context()
 	zones := v1alpha1.DelegationRule{Namespace: "team", Zones: []string{"*"}}
@@ -86,7 +85,6 @@ func BenchmarkMove(b *testing.B) {
 		}
 		return false
 	}
-	// move does it, and waits until nothing is owed.
 	move := func(what string, beside bool, do func(), zone string) {
 		if beside {
 			for range 300 {

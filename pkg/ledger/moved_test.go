@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A cascade that meets a record which was deleted or changed after it was read goes on with the next, and holds up no
-// writer: the zone's other writers wait for one step and not for ever.
+// If a record was deleted or changed meanwhile, a cascade continues with the next, and the zone's writers wait for
+// a single step.
 func TestCascade_objectsThatMoveUnderItHoldUpNoWriter(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeFatValues returns about the longest RRset there may be (S5.8), of values that differ from those of another
-// version. Each octet is of the sort that text encodings make longer.
+// makeFatValues returns about the longest RRset allowed (S5.8), different for each version, of octets that text
+// encodings lengthen.
 func makeFatValues(octet string, version int) []string {
 	var values []string
 	for i := range 14 {
@@ -33,14 +33,12 @@ func makeFatValues(octet string, version int) []string {
 	return values
 }
 
-// setAge gives records creation times in the order in which they were made here.
 func setAge(r *v1alpha1.Record, age int) *v1alpha1.Record {
 	r.CreationTimestamp = metav1.NewTime(time.Date(2024, 1, 1, 0, 0, age, 0, time.UTC))
 	return r
 }
 
-// However fat the records are that a rule let in, they are released when it is withdrawn, and so are all that are
-// younger.
+// Younger records behind them are released, too.
 func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -84,13 +82,12 @@ func TestCascade_getsPastLargeRecords_S2_5(t *testing.T) {
 	}
 }
 
-// writeTogether has writes of one zone go together: they wait while one that went alone is held.
+// writeTogether batches writes of a zone behind a held write.
 func writeTogether(t *testing.T, s *store.Server, g *gate, writes map[string]func() error) map[string]error {
 	t.Helper()
 	return writeTogetherIn(t, s, g, "example", writes)
 }
 
-// writeTogetherIn is writeTogether in that zone of namespace infra.
 func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes map[string]func() error) map[string]error {
 	t.Helper()
 	g.holdAt("before-commit")
@@ -118,7 +115,6 @@ func writeTogetherIn(t *testing.T, s *store.Server, g *gate, zone string, writes
 	return errs
 }
 
-// No write fails because others write large records into the same zone at the same time.
 func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -169,8 +165,8 @@ func TestBatch_largeWritesFailNoOther(t *testing.T) {
 	}
 }
 
-// A server finds out that etcd takes fewer octets in one request than it was told. Then batches and cascades are
-// smaller, and a write that is too long by itself is told so.
+// A server may learn that etcd takes fewer octets per request than configured. Then batches and cascades shrink,
+// and a write too long by itself is refused.
 func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -180,7 +176,7 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	st.Settle()
 	stop()
-	values := func(n int) []string { return makeFatValues("x", 0)[:n] } // of 4 KiB each, which are in the record and in the journal
+	values := func(n int) []string { return makeFatValues("x", 0)[:n] } // 4 KiB each, in the record and in the journal
 	const n = 20
 	writes := map[string]func() error{}
 	for i := range n {
@@ -214,11 +210,10 @@ func TestBatch_isAsLongAsEtcdTakes(t *testing.T) {
 	}
 }
 
-// etcd and the client refuse a request for its length in words that are understood, and other errors of exhaustion
-// are not taken for that.
+// Errors about a request's length, of etcd and of its client, are told from other exhaustion.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	st := store.New(t, store.Unchecked) // no ledger is in it
+	st := store.New(t, store.Unchecked) // no ledger
 	for octets, want := range map[int]bool{1 << 20: false, 1900 << 10: true, 2100 << 10: true, 8 << 20: true} {
 		if _, err := st.Client.Client.Put(t.Context(), st.Prefix+"-long", strings.Repeat("x", octets)); ledger.TooLarge(err) != want || (err != nil) != want {
 			t.Errorf("%d octets: %v", octets, err)

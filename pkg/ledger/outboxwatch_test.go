@@ -16,12 +16,12 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// deaf is a watcher whose first watch of the outbox has no event, and whose next revision is compacted in the end.
+// deaf is a watcher whose first watch of the outbox stays silent until the next revision is compacted.
 type deaf struct {
 	clientv3.Watcher
 	compacted chan struct{}
 	watches   atomic.Int64 // of the outbox
-	resumedAt atomic.Int64 // the revision of the second one
+	resumedAt atomic.Int64 // revision of the second
 }
 
 func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
@@ -44,8 +44,7 @@ func (d *deaf) Watch(ctx context.Context, key string, opts ...clientv3.OpOption)
 	return out
 }
 
-// A server reads the outbox again if etcd has compacted its events, carries out the items that it missed, and follows
-// the outbox from there.
+// The server reads the outbox again, executes the missed works, and follows from there.
 func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -59,7 +58,7 @@ func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	stop := s.Run()
 	defer stop()
 	store.Eventually(t, "the watch of the outbox", func() bool { return d.watches.Load() == 1 })
-	for _, domain := range []string{"www.example.org.", "www.example.net."} { // a zone at which something waits owes a work
+	for _, domain := range []string{"www.example.org.", "www.example.net."} { // a zone with waiting objects has a work
 		store.Must(s.CreateRecord(t.Context(), store.Record("infra", strings.Trim(domain, "."), domain, "A", "192.0.2.1")))
 	}
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))

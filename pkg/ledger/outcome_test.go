@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// timed is a context whose time ends at endTime.
+// timed is a context that ends at endTime.
 type timed struct {
 	context.Context
 	ended chan struct{}
@@ -35,8 +35,7 @@ func (c timed) Err() error {
 	}
 }
 
-// A write whose time ends before it is sent to etcd has another reason than one whose time ends after that: the first
-// has written nothing, of the other it is not known.
+// A timeout before the request to etcd means "nothing written", a timeout afterwards "unknown".
 func TestOutcome_hasAReason(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -108,7 +107,6 @@ func TestOutcome_hasAReason(t *testing.T) {
 	}
 }
 
-// A set that is written, or refused, is so for certain.
 func TestOutcome_ofASetIsKnown(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))

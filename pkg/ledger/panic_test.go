@@ -23,8 +23,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// faults are what a decision panics over: Records of these names, and points of a write, once for each time that they
-// are noted.
+// faults makes decisions panic: at Records of these names, and at points of a write, once for each mention.
 type faults struct {
 	mu sync.Mutex
 	at []string
@@ -49,7 +48,6 @@ func (f *faults) meetFault(at string, stays bool) {
 	panic("the test says so at " + at)
 }
 
-// faultyCodec encodes Records for the ledger.
 type faultyCodec struct {
 	runtime.Codec
 	faults *faults
@@ -62,7 +60,6 @@ func (c faultyCodec) Encode(o runtime.Object, w io.Writer) error {
 	return c.Codec.Encode(o, w)
 }
 
-// injectFaults has the decisions of a server meet faults.
 func (f *faults) injectFaults(c *ledger.Config) {
 	c.Records.Codec = faultyCodec{c.Records.Codec, f}
 	before := c.Fault
@@ -74,7 +71,6 @@ func (f *faults) injectFaults(c *ledger.Config) {
 	}
 }
 
-// wantFault fails the test unless err is the answer to a write whose decision panicked.
 func wantFault(t *testing.T, err error, says string) {
 	t.Helper()
 	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), says) {
@@ -87,7 +83,7 @@ func wantFault(t *testing.T, err error, says string) {
 	}
 }
 
-// faultyZone is a server with zone infra/z, example.org., of which every namespace may have names.
+// faultyZone returns a server with zone infra/z, example.org., open to every namespace.
 func faultyZone(t *testing.T, st *store.Store, f *faults, change ...func(*ledger.Config)) *store.Server {
 	s := st.Server(append(change, f.injectFaults)...)
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
@@ -106,13 +102,13 @@ func mustGoOn(t *testing.T, s *store.Server, name string) {
 	}
 }
 
-// A panic in the decision of a write is the answer to that write alone. The zone goes on.
+// The panic answers that write only.
 func TestPanic_ofAWrite(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
 	s := faultyZone(t, st, f)
 	for _, test := range []struct{ fault, says string }{
-		{"bad", "nothing was written"}, // while it is decided
+		{"bad", "nothing was written"}, // during the decision
 		{"before-commit", "nothing was written"},
 		{"after-commit", "whether it was written is not known"},
 	} {
@@ -122,7 +118,7 @@ func TestPanic_ofAWrite(t *testing.T) {
 		wantFault(t, err, test.says)
 		mustGoOn(t, s, "after-"+test.fault)
 	}
-	s.Record("team", "bad") // stands, by the last one
+	s.Record("team", "bad") // written by the last case
 	if n := s.Ledger.Stats().Panics.Load(); n != 3 {
 		t.Errorf("%d panics are counted, want 3", n)
 	}
@@ -137,7 +133,6 @@ func TestPanic_ofAWrite(t *testing.T) {
 	st.Settle()
 }
 
-// A write that waits with others and panics leaves the others as they are: they are written.
 func TestPanic_ofAWriteInABatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -174,7 +169,7 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 				store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == i+1 })
 			}
 			switch test.fault {
-			case "before-commit": // of the batch, and then of the first that is decided by itself
+			case "before-commit": // of the batch, and then of the first write alone
 				g.holdAt("before-commit")
 				if err := <-alone; err != nil {
 					t.Fatal(err)
@@ -216,7 +211,7 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 	}
 }
 
-// A panic in the decision of a change set is its answer, and that of all its writes.
+// The panic answers all writes of the set.
 func TestPanic_ofAChangeSet(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
@@ -241,18 +236,18 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 	st.Settle()
 }
 
-// A panic in a step of a cascade interrupts the cascade, which goes on later. Clients write to the zone meanwhile.
+// The cascade continues later, and clients can write to the zone meanwhile.
 func TestPanic_ofACascade(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
 	s := st.Server(f.injectFaults)
-	for _, name := range []string{"bad", "good"} { // they wait for a zone
+	for _, name := range []string{"bad", "good"} { // both wait for a zone
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 	}
 	f.setFaults("bad")
 	s.Run()
 	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
-	// Once with the other record, and once by itself, which interrupts the cascade.
+	// Once with the other record, and once alone, which interrupts the cascade.
 	store.Eventually(t, "the cascade panics", func() bool { return s.Ledger.Stats().Panics.Load() > 1 })
 	mustGoOn(t, s, "next")
 	f.setFaults("cascade-step")

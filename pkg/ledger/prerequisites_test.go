@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// inSetWith makes the writes as one change set with prerequisites.
 func inSetWith(ctx context.Context, s *store.Server, prerequisites []v1alpha1.ChangeSetPrerequisite, writes ...setWrite) (*ledger.Set,
 	error) {
 	set, errs := s.Ledger.NewSet(len(writes)), make([]error, len(writes))
@@ -44,8 +43,8 @@ func requireValues(name, rtype string, values ...string) v1alpha1.ChangeSetPrere
 	return v1alpha1.ChangeSetPrerequisite{Name: name, Type: rtype, Values: values}
 }
 
-// S10.5: each form of a prerequisite, met and unmet, judged on what stands before the set, name servers of the zone and
-// both spellings of names among it. What is unmet writes nothing.
+// S10.5: each form, met and unmet, judged on the state before the set, including the zone's name servers and both
+// spellings of names. An unmet prerequisite writes nothing.
 func TestSet_prerequisites_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -84,11 +83,11 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 		{"platform", requireValues("ns.example.org.", "A", "192.0.2.53"), ""},
 		{"platform", requireExists("example.org.", "SOA", true), ""},
 		{"platform", requireExists("example.org.", "SOA", false), "unmet"},
-		// A name that a tenant may not write is not told of, whether something stands there or not.
+		// A tenant learns nothing of a name without write permission, present or absent.
 		{"team", requireExists("mail.example.org.", "", true), "forbidden"},
 		{"team", requireExists("absent.example.org.", "", true), "forbidden"},
 		{"team", requireExists("www.example.net.", "", false), "forbidden"},
-		// Nor is one that another namespace claims, that a rule reserves for it, or that is the zone's own (F11b).
+		// Nor of a name claimed by another namespace, reserved for it by a rule, or the zone's own (F11b).
 		{"team", requireExists("theirs.apps.example.org.", "TXT", true), "forbidden"},
 		{"team", requireValues("theirs.apps.example.org.", "TXT", `"secret"`), "forbidden"},
 		{"team", requireExists("absent.theirs.apps.example.org.", "", false), "forbidden"},
@@ -125,7 +124,7 @@ func TestSet_prerequisites_S10_5(t *testing.T) {
 	}
 }
 
-// S10.5: of sets that require a name to be free, and take it, one is written, on whatever server.
+// S10.5: of sets that require a name to be free, and take it, exactly one is written.
 func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -150,7 +149,7 @@ func TestRace_prerequisitesAreCompared_S10_5(t *testing.T) {
 	}
 }
 
-// S13.4: a server whose memory is behind another one's write finds the zone of it all the same.
+// S13.4: a server whose cache is behind another's write still finds the zone.
 func TestFindZone_ofAnotherServer(t *testing.T) {
 	st := store.New(t)
 	s, other := st.Server(), st.Server()

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// fillRooms puts keys into the rooms of a zone, as its records would have them.
 func fillRooms(t *testing.T, st *store.Store, uid string, n int) {
 	t.Helper()
 	keys := layout.Keys{Prefix: st.Prefix}
@@ -35,7 +34,7 @@ func fillRooms(t *testing.T, st *store.Store, uid string, n int) {
 	}
 }
 
-// countDeletions counts what is deleted of a zone, and how much of it in one transaction at most.
+// countDeletions counts deleted keys of a zone, in total and in the largest transaction.
 func countDeletions(ctx context.Context, st *store.Store, uid string, all int, done chan<- [2]int) {
 	keys := layout.Keys{Prefix: st.Prefix}
 	at := map[int64]int{}
@@ -57,7 +56,7 @@ func countDeletions(ctx context.Context, st *store.Store, uid string, all int, d
 	done <- [2]int{seen, most}
 }
 
-// The keys of a removed zone are deleted in pages: no write waits for all of them.
+// The keys of a removed zone are deleted in pages.
 func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 	t.Parallel()
 	n := scaleTo(9000, 3000)
@@ -69,19 +68,18 @@ func TestPurge_ofManyKeysStopsNoWriter(t *testing.T) {
 	fillRooms(t, st, string(big.UID), n)
 	done := make(chan [2]int, 1)
 	go countDeletions(t.Context(), st, string(big.UID), n, done)
-	time.Sleep(50 * time.Millisecond) // the watch stands
+	time.Sleep(50 * time.Millisecond) // until the watch began
 	must.Succeed(t, s.DeleteZone("infra", "big"))
 	counted := <-done
 	if counted[0] < n {
 		t.Errorf("%d of %d keys deleted in two minutes", counted[0], n)
 	}
-	if counted[1] > 600 { // a page, and what the removal itself deletes
+	if counted[1] > 600 { // a page, and the keys of the removal itself
 		t.Errorf("one transaction deletes %d keys", counted[1])
 	}
 	st.Settle()
 }
 
-// A purge goes on where it was interrupted, and leaves nothing.
 func TestPurge_interruptedAnywhereItGoesOn_I4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -24,9 +24,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// scaleTo returns the size of a test: small, or full in its long form; a quarter of small where the race detector,
-// which `make test-race` runs with -short, makes each step four times as dear: it finds a race where two meet, however
-// often they do.
+// scaleTo returns full in the long form, otherwise small, and a quarter of small under the race detector, where
+// `make test-race` passes -short: steps cost four times as much, and few meetings suffice to find a race.
 func scaleTo(full, small int) int {
 	switch {
 	case rig.Long():
@@ -37,9 +36,8 @@ func scaleTo(full, small int) int {
 	return small
 }
 
-// notUnderRace skips what one client does step by step, a control, or a server killed in each of its windows: what runs
-// beside each other in it does so in the tests that stay, which are TestRace_*, TestCrash_* and the cascades beside
-// clients.
+// notUnderRace skips sequential clients, controls, and kills of a server in each window: TestRace_*, TestCrash_*
+// and cascades beside clients keep their concurrency.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -47,13 +45,12 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// stopClock stands still, so that each change of a definition is one serial (S6.8).
+// stopClock makes each change of a definition a single serial (S6.8).
 func stopClock(c *ledger.Config) {
 	now := time.Now()
 	c.Now = func() time.Time { return now }
 }
 
-// runParallel runs n workers and waits for them.
 func runParallel(n int, work func(worker int)) {
 	var wg sync.WaitGroup
 	for w := range n {
@@ -68,9 +65,8 @@ func withDeadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// mixture is the load of the race tests: 40 % creations, 20 % updates, 20 %
-// deletions, 20 % increments of shared counters, by 16 workers on two servers.
-// Every acknowledged write changes a definition once.
+// mixture is the load of race tests: 40 % creations, 20 % updates, 20 % deletions, 20 % increments of shared
+// counters, by 16 workers on two servers. Every acknowledged write changes a definition once.
 type mixture struct {
 	t       *testing.T
 	servers []*store.Server
@@ -78,7 +74,7 @@ type mixture struct {
 	acked   []atomic.Int64 // by zone
 	added   []atomic.Int64 // increments by zone
 	errors  atomic.Int64
-	// tolerate says that writes may fail, as without guards they do.
+	// tolerate: writes may fail, as without guards.
 	tolerate bool
 }
 
@@ -113,7 +109,7 @@ func (m *mixture) runMixture(workers, writes int) {
 			case p < 4 || len(have) == 0:
 				zone = rnd.IntN(m.zones)
 				x := mine{fmt.Sprintf("r-%d-%d", w, i), zone}
-				// A third of the records share owners with others of their worker.
+				// A third of the records share owners within a worker.
 				owner := x.name
 				if i%3 == 0 {
 					owner = fmt.Sprintf("shared-%d-%d", w, rnd.IntN(4))
@@ -159,7 +155,7 @@ func (m *mixture) runMixture(workers, writes int) {
 	})
 }
 
-// findFaults compares what was acknowledged with what the zones say; nil when all is one.
+// findFaults compares acknowledged writes with the zones.
 func (m *mixture) findFaults(before []*v1alpha1.Zone) (faults []string) {
 	s := m.servers[0]
 	for z := range m.zones {
@@ -190,7 +186,7 @@ func (m *mixture) readZones() (zones []*v1alpha1.Zone) {
 	return zones
 }
 
-// waitForBatches has every other server wait for a batch to fill, whatever the disk.
+// waitForBatches lets every other server wait for full batches on any disk.
 func waitForBatches(server int) func(*ledger.Config) {
 	if server%2 == 1 {
 		return ledger.SlowCommit(-1)
@@ -254,8 +250,6 @@ func TestRace_underEncryption_I3(t *testing.T) {
 	testMixture(t, 2, 1, scaleTo(100, 40), store.Encrypted(makeTransformer("one")))
 }
 
-// Two zones want the same record at the same time, each in a batch of its own:
-// one has it.
 func TestRace_oneRecordForTwoZones_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -308,8 +302,6 @@ func TestRace_withoutTheCompareOfZonesTheDamageIsSeen(t *testing.T) {
 	t.Logf("seen: %v, and %d findings of fsck", faults, r.Damage.Total)
 }
 
-// A zone's delegation is withdrawn and given back under the hands of writers on
-// both servers: no record comes in while it is withdrawn.
 func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -365,7 +357,7 @@ func TestRace_noRecordComesInAfterItsDelegationWent_I5(t *testing.T) {
 	store.Eventually(t, "records come in again", func() bool { return created.Load() >= seen+20 })
 	z := store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) { z.Spec.Delegations = z.Spec.Delegations[:1] }))
 	intervals = append(intervals, interval{deny: parseRevision(z.ResourceVersion), allow: 1 << 62})
-	time.Sleep(50 * time.Millisecond) // let them try after the last word
+	time.Sleep(50 * time.Millisecond) // let them try after the withdrawal
 	close(done)
 	wg.Wait()
 	for _, rev := range adopted {
@@ -396,16 +388,15 @@ func parseRevision(text string) int64 {
 	return n
 }
 
-// Writers of a zone's own object get through under many record writers: a lost
-// race keeps the queue (see write.keep).
+// A lost race keeps the place in the queue (see write.keep).
 func TestRace_zoneWritesFinishUnderLoad(t *testing.T) { testZoneWrites(t, 8, 2, scaleTo(200, 40)) }
 
-// The logs that the zone's write meets are those of batches as large as there are.
+// The other server's batches are as large as possible.
 func TestRace_zoneWritesFinishUnderTheLoadOfAnotherServer(t *testing.T) {
 	testZoneWrites(t, 64, 1, scaleTo(60, 20))
 }
 
-// testZoneWrites writes a zone by the first of two servers, or both, under writers of its records at the second, or
+// testZoneWrites writes a zone through the first of two servers, or both, under record writers at the second, or
 // both.
 func testZoneWrites(t *testing.T, writers, both, n int) {
 	st := store.New(t)
@@ -442,7 +433,7 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 	store.Eventually(t, "all of them write", func() bool { return writes.Load() >= int64(2*writers) || t.Failed() })
 	var took, worst time.Duration
 	for i := range n {
-		if both == 1 { // the other server gets on meanwhile
+		if both == 1 { // the other server continues meanwhile
 			time.Sleep(20 * time.Millisecond)
 		}
 		begin := time.Now()
@@ -471,10 +462,10 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 	t.Logf("%d writes of the zone beside %d of records: mean %v, worst %v", n, writes.Load(), (took / time.Duration(n)).Round(time.Microsecond), worst.Round(time.Microsecond))
 }
 
-// Two servers write one zone as fast as they can: they take turns. How much longer
-// the slowest wait is logged, since a busy machine would be judged with them.
+// Two servers write a zone at full speed and take turns. The slowest waits are only logged: they also measure the
+// machine.
 func TestRace_neitherServerStarves(t *testing.T) {
-	for try := 1; ; try++ { // a busy machine may stop one server for most of a try
+	for try := 1; ; try++ { // a busy machine may stop a server for most of a try
 		if starved := findStarving(t); starved == "" {
 			return
 		} else if try == 3 {
@@ -485,7 +476,6 @@ func TestRace_neitherServerStarves(t *testing.T) {
 	}
 }
 
-// findStarving says which server had less than a fifth of the writes.
 func findStarving(t *testing.T) string {
 	st := store.New(t)
 	servers := []*store.Server{st.Server(), st.Server(waitForBatches(1))}
@@ -534,8 +524,7 @@ func findStarving(t *testing.T) string {
 	return ""
 }
 
-// The facts of a zone are forgotten while writes wait for it: they are decided on what stands there, not on that
-// again.
+// Waiting writes are decided on the stored zone, not on evicted facts.
 func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// makeChildren makes n delegated zones of one namespace below example.org., and returns their parent.
 func makeChildren(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 	t.Helper()
 	allowed := store.Allow("", "*")
@@ -28,8 +27,7 @@ func makeChildren(t *testing.T, s *store.Server, n int) *v1alpha1.Zone {
 	return parent
 }
 
-// S8.1: removals of one namespace's zones wait for those before them, and are told to come
-// again: what their parent notes of them has a bound.
+// S8.1: removals of a namespace's zones beyond the parent's bound get a retry.
 func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -39,7 +37,7 @@ func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	makeChildren(t, s, 18)
 	store.Must(s.CreateZone(store.Zone("team-b", "other", "other.example.org.")))
 	st.Settle()
-	stop() // no server carries cascades out
+	stop() // no server runs cascades
 	for i := range 16 {
 		if err := s.DeleteZone("team-a", fmt.Sprintf("c%d", i)); err != nil {
 			t.Fatalf("removal %d: %v", i, err)
@@ -60,8 +58,7 @@ func TestRemovals_areBoundedAtTheirParent_S2_11(t *testing.T) {
 	st.Settle()
 }
 
-// Zones that go queue at their parent like its other writers, so they do not race there, and what the parent notes of
-// them does not grow with them.
+// In the queue of the parent's writers, removals cause no races and no growing notes.
 func TestRemovals_queueAtTheirParent(t *testing.T) {
 	t.Parallel()
 	n := scaleTo(60, 30)
@@ -108,12 +105,12 @@ func TestRemovals_queueAtTheirParent(t *testing.T) {
 	}
 }
 
-// S8.1: zones that were made, and whose records are still on their way, are no removals before.
+// S8.1: new zones with moving records are no removals.
 func TestRemovals_doNotCountZonesThatCome_S2_11(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
-	s := st.Server() // which carries no cascades out
+	s := st.Server() // without cascades
 	makeChildren(t, s, 20)
 	for i := range 16 {
 		if err := s.DeleteZone("team-a", fmt.Sprintf("c%d", i)); err != nil {

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The names that a Delegation gives literally are reserved from its answer on, whatever stands there has its period,
-// and the answer tells of it; a change of all of them is one transaction of etcd as it is by default, and a Delegation
-// that goes leaves nothing (S4.20, S4.22, S2.16).
+// From the Delegation's answer on, literal names are reserved. Existing records have a period, and the answer names
+// them. A change of all names fits a transaction of etcd's default, and a deleted Delegation leaves nothing (S4.20,
+// S4.22, S2.16).
 func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
@@ -102,8 +102,8 @@ func TestDelegation_reservesNames_S4_22(t *testing.T) {
 	}
 }
 
-// While a zone is made that Delegations wait for, servers may end anywhere: no tenant with "*" gets a name that
-// they give to others (S4.22).
+// Servers may stop anywhere during the creation of the awaited zone: no tenant with "*" gets a name given to others
+// (S4.22).
 func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -134,8 +134,8 @@ func TestDelegation_reservesBeforeItsZone_S4_22(t *testing.T) {
 	}
 }
 
-// A zone at a tenant's CNAME that the rules allow no more comes when that has gone, wherever servers end meanwhile; a
-// tenant with "*" gets the name at no time (S2.13).
+// A zone waits at a tenant's withdrawn CNAME until it has gone, wherever servers stop meanwhile. A tenant with "*"
+// never gets the name (S2.13).
 func TestZone_takesAReservedName_S2_13(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -18,12 +18,12 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// scissors cut each watch behind so many responses with events, as a member does that has lost its leader.
+// scissors cut each watch after some responses with events, like a member without a leader.
 type scissors struct {
 	clientv3.Watcher
 	after    atomic.Int64 // 0: none
 	cut      atomic.Int64 // watches
-	progress atomic.Int64 // the last revision that etcd told progress of, to every watch
+	progress atomic.Int64 // the last revision of a progress notification to every watch
 }
 
 func (s *scissors) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
@@ -60,7 +60,6 @@ func (s *scissors) Watch(ctx context.Context, key string, opts ...clientv3.OpOpt
 	return out
 }
 
-// counting is a sink that counts its starts.
 type counting struct {
 	following
 	resets atomic.Int64
@@ -81,7 +80,7 @@ func startSnippedServer(t *testing.T, st *store.Store) (*store.Server, *scissors
 	}), s
 }
 
-// A watch that is cut off goes on where it stopped: every step comes, in order, and nothing is read again (ledger A14).
+// All steps arrive in order, and nothing is read again (ledger A14).
 func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -97,9 +96,9 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	writer := st.Server()
 	const n = 20
 	want := uint64(last) + 1
-	for i := range n { // one after the other comes, so that each is a response of its own
+	for i := range n { // in sequence, so that each is a response of its own
 		store.Must(writer.CreateRecord(t.Context(), store.Record("infra", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
-		if i%5 == 0 { // names/ too
+		if i%5 == 0 { // names/, too
 			store.Must(writer.CreateZone(store.Zone("infra", fmt.Sprint("z", i), fmt.Sprintf("z%d.test.", i))))
 		}
 		for came := false; !came; {
@@ -128,7 +127,7 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 	cut.after.Store(0)
 }
 
-// Nor where nothing was written for so long that etcd has compacted what the watch had last.
+// After a silence etcd may have compacted the watch's last revision.
 func TestFollow_resumesBehindACompactionThatItHasHeardOf(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t), "/registry/kubizone") // compacted for itself alone

@@ -20,11 +20,9 @@ func askRecord(ns, fqdn, rrtype, view string) *v1alpha1.Record {
 		Spec: v1alpha1.RecordSpec{DomainName: fqdn, Type: rrtype, View: view}}
 }
 
-// sampleData has data for the types of names that are asked about.
 var sampleData = map[string]string{"A": "192.0.2.9", "TXT": "token", "CNAME": "www.example.net.", "NS": "ns.example.net.",
 	"DNAME": "example.net."}
 
-// makeReviewWorld makes two zones, one below the other, with rules, claims and Delegations.
 func makeReviewWorld(t *testing.T) *store.Server {
 	t.Helper()
 	s := store.New(t).Server(stopClock)
@@ -49,8 +47,8 @@ func makeReviewWorld(t *testing.T) *store.Server {
 	return s
 }
 
-// S14.1, S4.7, S4.8, S4.10, S4.12, S4.14: each answer, and that the dry run of a creation passes exactly where it says
-// so, and refuses in its words; a 403 names the contact of the zone to a tenant that has a rule there (S1.8).
+// S14.1, S4.7, S4.8, S4.10, S4.12, S4.14: each answer agrees with the dry run of a creation. A 403 names the zone's
+// contact to a tenant with a rule there (S1.8).
 func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 	t.Parallel()
 	s := makeReviewWorld(t)
@@ -63,7 +61,7 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 		{"team", "new.apps.example.org.", "NS", `false "" Unclaimed`, "its owner can add a delegation with pattern \"new.apps\" that " +
 			"names type NS) (S4.1)"},
 		{"team", "by-delegation.example.org.", "A", `true "by-delegation" Unclaimed`, ""},
-		// A literal rule passes the claim above, and tells nothing of it; so does one for an underscore label.
+		// A literal rule passes the claim above without revealing it; so does a rule for an underscore label.
 		{"team", "pay.other.example.org.", "A", `true "pay.other" Unclaimed`, ""},
 		{"team", "_acme-challenge.other.example.org.", "TXT", `true "_acme-challenge.*" `, ""},
 		{"team", "_acme-challenge.nothing.example.org.", "TXT", `true "_acme-challenge.*" `, ""},
@@ -102,8 +100,8 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 	}
 }
 
-// S14.2, S1.8: for a namespace without a rule for the name every answer is that of a store without any zone, octet by
-// octet: of names that stand, that are claimed, of zones, of zones of another namespace below, and of other views.
+// S14.2, S1.8: without a rule for the name, every answer equals that of an empty store, octet by octet: for
+// existing and claimed names, zones, other namespaces' zones below, and other views.
 func TestReviewName_isSilentWithoutARule_S14_2(t *testing.T) {
 	t.Parallel()
 	full, empty := makeReviewWorld(t), store.New(t).Server(stopClock)

@@ -21,13 +21,11 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// setTryEvery sets the time between two rounds.
 func setTryEvery(d time.Duration) func(*ledger.Config) {
 	return func(c *ledger.Config) { c.TryEvery = d }
 }
 
-// makeLosers has records of namespace other wait for names that victim holds: the name www, and names below it that
-// need that one.
+// makeLosers makes records of namespace other wait for victim's name www, and for names below that need www.
 func makeLosers(t *testing.T, st *store.Store, s *store.Server, losers int) {
 	t.Helper()
 	store.Must(s.CreateZone(store.Zone("platform", "top", "example.org.", store.Allow("victim", "*"))))
@@ -49,7 +47,7 @@ func makeLosers(t *testing.T, st *store.Store, s *store.Server, losers int) {
 	}
 }
 
-// S2.7: where a value goes, what waits at its name or below it is tried at once, and needs no round.
+// S2.7: a removed value triggers a try of Records waiting at or below the name.
 func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 	t.Parallel()
 	const losers = 20
@@ -70,7 +68,7 @@ func TestRound_isNotNeededWhereAValueGoes_S2_7(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S2.7: a round finds what no value at the name tells: a limit that a record leaves room in.
+// S2.7: no value at the name shows the room.
 func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -80,7 +78,7 @@ func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	z.Spec.Limits = &v1alpha1.ZoneLimits{RecordsPerNamespace: new(int32(1))}
 	early := store.Record("team", "early", "early.example.org.", "A", "192.0.2.1")
 	late := store.Record("team", "late", "late.example.org.", "A", "192.0.2.2")
-	for _, r := range []*v1alpha1.Record{early, late} { // both wait for the zone, which has room for one
+	for _, r := range []*v1alpha1.Record{early, late} { // both wait for the zone, which has room for a single Record
 		store.Must(s.CreateRecord(t.Context(), r))
 	}
 	store.Must(s.CreateZone(z))
@@ -94,7 +92,7 @@ func TestRound_findsRoomBelowALimit_S2_7(t *testing.T) {
 	st.Settle()
 }
 
-// S2.7: rounds that find nothing write nothing, and losers have no keys but those under which they wait (S9.1).
+// S2.7: losers have only the keys under which they wait (S9.1).
 func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -102,7 +100,7 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	s.Run()
 	const losers = 10
 	makeLosers(t, st, s, losers)
-	revision := func() (last int64) { // of this store: others write into the same etcd
+	revision := func() (last int64) { // of this store: others share the etcd
 		all := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly()))
 		for _, kv := range all.Kvs {
 			last = max(last, kv.ModRevision)
@@ -110,7 +108,7 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 		return last
 	}
 	var before int64
-	store.Eventually(t, "the server is idle", func() bool { // e.g. the journal is trimmed and a status follows
+	store.Eventually(t, "the server is idle", func() bool { // e.g. a trimmed journal is followed by a status
 		before = revision()
 		time.Sleep(500 * time.Millisecond)
 		return revision() == before
@@ -122,8 +120,8 @@ func TestRound_ofAnIdleClusterWritesNothing_S2_7(t *testing.T) {
 	}
 }
 
-// S2.7: of 100,000 keys that a round reads, a namespace has at most a hundred tried, so no flood of another one keeps
-// it from its turn.
+// S2.7: of 100,000 keys per round, at most a hundred of a namespace are tried, so a flood keeps no other from its
+// turn.
 func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -155,12 +153,11 @@ func TestRound_givesEachNamespaceItsTurn_S2_7(t *testing.T) {
 			t.Fatalf("tried: %v", line.keys)
 		}
 	}
-	if len(drawn) < 290 { // each is left out of 20 draws with a probability of (2/3)^20
+	if len(drawn) < 290 { // each misses 20 draws with a probability of (2/3)^20
 		t.Errorf("in 20 rounds %d of 300 were tried", len(drawn))
 	}
 }
 
-// recordReads are the keys of Records that a round has read.
 type recordReads struct {
 	clientv3.KV
 	keys []string
@@ -187,7 +184,7 @@ func (x *recordsTxn) Then(ops ...clientv3.Op) clientv3.Txn {
 	return x.Txn.Then(ops...)
 }
 
-// replaceLater has a CNAME wait at a name until the other data there goes (S2.14).
+// replaceLater creates a CNAME that waits until the other data there goes (S2.14).
 func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string) {
 	t.Helper()
 	r := store.Record(namespace, name, domain, "CNAME", "new.example.net.")
@@ -195,8 +192,7 @@ func replaceLater(t *testing.T, s *store.Server, namespace, name, domain string)
 	store.Must(s.CreateRecord(t.Context(), r))
 }
 
-// S2.7, S2.15, attack 93: a namespace that replaces its own data at a name keeps the name, however many Records
-// of others wait at underscore names below it.
+// S2.7, S2.15, attack 93: Records of others wait at underscore names below.
 func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	t.Parallel()
 	for range 4 {
@@ -211,7 +207,7 @@ func TestRound_leavesANameToTheHolderThatReplacesItsOwn_S2_15(t *testing.T) {
 	}
 }
 
-// S2.7: of all that waits for a name, under whatever underscore labels, the older has it.
+// S2.7: under any underscore labels, the oldest gets the name.
 func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
 	t.Parallel()
 	for range 6 {
@@ -237,7 +233,7 @@ func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
 	}
 }
 
-// S2.7: a record that cannot be read keeps no other one from its turn.
+// S2.7.
 func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)
@@ -256,7 +252,6 @@ func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 			return s.Record("team", name+"2").Status.ZoneRef != nil || name == "b" && s.Record("team", "b1").Status.ZoneRef != nil
 		})
 	}
-	// Another one at the name of the damaged one has its turn, too.
 	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "a2"))
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
 	replaceLater(t, s, "team", "a3", "a.example.org.")
@@ -264,7 +259,7 @@ func TestRound_goesPastADamagedRecord_S2_7(t *testing.T) {
 	store.Eventually(t, "a is replaced again", func() bool { return s.Record("team", "a3").Status.ZoneRef != nil })
 }
 
-// S2.7: what waits at an underscore name of the apex is tried before what others have waiting below the apex.
+// S2.7: a Record waiting at an underscore name of the apex goes before others' Records waiting below the apex.
 func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -282,7 +277,7 @@ func TestRound_triesTheVeryNameFirst_S2_7(t *testing.T) {
 	store.Eventually(t, "the policy is replaced", func() bool { return s.Record("platform", "new").Status.ZoneRef != nil })
 }
 
-// S2.9: while a cascade brings names from a removed zone, a round leaves these names to it, and no others.
+// S2.9: the names come from a deleted zone. Rounds try all others.
 func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -299,8 +294,8 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	if _, err := s.CreateRecord(t.Context(), within); err == nil {
 		t.Error("a name of the child was taken")
 	}
-	must.Succeed(t, s.DeleteZone("kid", "kid"))                // its cascade stands
-	_, errs := inSet(t.Context(), s, deleteLater("team", "a"), // which locks no name (S2.14)
+	must.Succeed(t, s.DeleteZone("kid", "kid"))                // the cascade is pending
+	_, errs := inSet(t.Context(), s, deleteLater("team", "a"), // locks no name (S2.14)
 		createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
 	must.Succeed(t, errors.Join(errs...))
 	if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 1 {
@@ -312,8 +307,8 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	}
 }
 
-// S2.7, S7.5: while the cascade of a Delegation gives a namespace its rules back, a round leaves to it what the
-// namespace has waiting. So the hold by the lost rules ends with it.
+// S2.7, S7.5: while a Delegation's cascade restores a namespace's rules, rounds leave the namespace's waiting
+// Records to the cascade. So the hold by the lost rules ends with it.
 func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -329,7 +324,7 @@ func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 		store.Must(s.CreateRecord(t.Context(), r))
 	}
 	s.Ledger.CarryOut(t.Context())
-	now = now.Add(30 * time.Minute) // all that stands counts against what goes
+	now = now.Add(30 * time.Minute) // all content counts against deletions
 	change := func(namespace string) (held bool) {
 		t.Helper()
 		store.Must(s.UpdateDelegation("platform", "team", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{namespace} }))
@@ -351,7 +346,7 @@ func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 	}
 }
 
-// BenchmarkRound is what a round takes that tries the hundred of a namespace which wait for a name and do not get it.
+// BenchmarkRound tries a namespace's hundred in vain.
 func BenchmarkRound(b *testing.B) {
 	st := store.New(b)
 	s := st.Server(setTryEvery(time.Hour))

@@ -22,8 +22,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// removeZone makes a zone whose secondaries give it up after so many seconds, and removes it. It returns its last
-// serial.
+// removeZone creates and deletes a zone with an expire in seconds, and returns the last serial.
 func removeZone(t *testing.T, s *store.Server, object, domain string, expire int32) serial.Serial {
 	t.Helper()
 	z := store.Zone("infra", object, domain)
@@ -33,15 +32,13 @@ func removeZone(t *testing.T, s *store.Server, object, domain string, expire int
 	return serial.Serial(last)
 }
 
-// hasSerial reports whether the last serial of a name is in the store.
 func hasSerial(t *testing.T, st *store.Store, domain string) bool {
 	t.Helper()
 	key := layout.Keys{Prefix: st.Prefix}.Key(law.Key{Kind: law.KindLastSerial, Name: name.MustParse(domain)})
 	return len(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs) > 0
 }
 
-// The last serial of a name is kept for expire seconds after its zone went, and gone after: a clock that is a year
-// ahead meanwhile, which gave it, neither shortens that nor makes a zone made again begin behind it.
+// A clock a year ahead, which gave the serial, neither shortens the expire nor makes a new zone begin behind.
 func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -57,7 +54,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	began := time.Now()
 	removeZone(t, s, "short", "short.test.", expire)
 	off.Store(int64(2 * jump))
-	for hasSerial(t, st, "short.test.") { // so sweeps went by, under a clock that is ahead of both
+	for hasSerial(t, st, "short.test.") { // so sweeps ran, with the clock ahead of both
 		if time.Since(began) > time.Minute {
 			t.Fatal("it is remembered for ever")
 		}
@@ -73,7 +70,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 	st.Settle()
 }
 
-// The counts of servers are stored now and then, add up to the whole, and never to less.
+// Servers store their counts from time to time. The total is at least expire.
 func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 	t.Parallel()
 	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Zone: "uid"}
@@ -98,7 +95,6 @@ func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 	}
 }
 
-// However long a zone's secondaries serve it without an answer, sixty days are remembered.
 func TestSerial_isRememberedForSixtyDaysAtMost_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -111,8 +107,7 @@ func TestSerial_isRememberedForSixtyDaysAtMost_S6_10(t *testing.T) {
 	}
 }
 
-// One namespace's names do not fill the memory of all: those that have the least left go, and none of another
-// namespace.
+// Serials with the least time left go first, and none of another namespace.
 func TestSerial_oneNamespaceLeavesNoMoreThanItsShare_S6_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -17,15 +17,13 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// refusedOrMet reports whether the answer is one of a write that is refused, or that has met another's.
 func refusedOrMet(err error) bool {
 	return storage.IsNotFound(err) || storage.IsExist(err) || storage.IsConflict(err) || storage.IsInvalidObj(err) || apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) ||
 		apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsTooManyRequests(err) || apierrors.ReasonForError(err) == v1alpha1.StatusReasonChangeSetEnded
 }
 
-// S10.1, S10.2: three namespaces write sets and lone Records of a few names on two servers, while Delegations, a
-// child zone and the zone itself come, change and go. Each set is answered whole, and fsck finds every decision and
-// step right.
+// S10.1, S10.2: three namespaces write sets and single Records of few names on two servers, while Delegations, a
+// child zone and the zone itself come, change and go. Each set has a single answer, and fsck finds no fault.
 func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// setWrite is one write of a change set.
 type setWrite func(context.Context, *store.Server) error
 
 func createLater(r *v1alpha1.Record) setWrite {
@@ -52,7 +51,6 @@ func deleteLater(ns, name string) setWrite {
 	return func(ctx context.Context, s *store.Server) error { return s.DeleteRecord(ctx, ns, name) }
 }
 
-// inSet makes the writes as one change set, as a ChangeSet's items are.
 func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Set, []error) {
 	set, errs := s.Ledger.NewSet(len(writes)), make([]error, len(writes))
 	runParallel(len(writes), func(i int) {
@@ -62,8 +60,7 @@ func inSet(ctx context.Context, s *store.Server, writes ...setWrite) (*ledger.Se
 	return set, errs
 }
 
-// exampleOrg is a server with the zone example.org. of platform, in which team writes too, and records of the names
-// in it.
+// exampleOrg returns a server with zone example.org. of platform, open to team, and records of the names.
 func exampleOrg(t *testing.T, st *store.Store, names ...string) *store.Server {
 	s := st.Server(stopClock)
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("", "*", "@"))))
@@ -81,8 +78,8 @@ func joinErrors(errs []error) string {
 	return strings.Join(lines, "\n")
 }
 
-// S10.1: a set of one write that requires nothing shares its transaction with other writes of the zone, as a write by
-// itself does, and is refused where a Record by itself would wait.
+// S10.1: a set of one write without prerequisites shares a transaction like a lone write, but is refused where a
+// lone Record would wait.
 func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -126,7 +123,7 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 		}
 		last = max(last, serial)
 	}
-	written := map[int64]bool{} // by transaction: a version is its revision and a number in it
+	written := map[int64]bool{} // by transaction: a version is its revision and a number within
 	for _, r := range s.ListRecords("team") {
 		if r.Name != "first" {
 			written[store.Must(strconv.ParseInt(r.ResourceVersion, 10, 64))/subrev.Objects] = true
@@ -151,8 +148,7 @@ func TestSet_ofOneJoinsABatch_S10_1(t *testing.T) {
 	}
 }
 
-// S10.1: small sets share a transaction with other writes of the zone, each with a serial of its own. A set that is
-// refused leaves nothing to those behind it, and fails none of them.
+// S10.1: each set has a serial. A refused set leaves nothing to those behind, and fails none of them.
 func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -222,8 +218,8 @@ func TestSet_smallOnesShareATransaction_S10_1(t *testing.T) {
 	st.MustBeClean()
 }
 
-// S10.1, S10.2: creations, updates and deletions are one transaction, one serial and one step; each object has a
-// version of its own.
+// S10.1, S10.2: creations, updates and deletions are one transaction, serial and step; each object has a separate
+// version.
 func TestSet_isOneSerial_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -267,7 +263,6 @@ func TestSet_isOneSerial_S10_1(t *testing.T) {
 	}
 }
 
-// readJournal returns the last value in the journal of a zone.
 func readJournal(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transaction {
 	t.Helper()
 	var tx content.Transaction
@@ -279,8 +274,8 @@ func readJournal(t *testing.T, st *store.Store, z *v1alpha1.Zone) content.Transa
 	return tx
 }
 
-// S10.2, S7.5: no content between two items was ever there, so a set that removes much and puts it back under other
-// names is no mass deletion, and one that removes too much is held at the serial of before.
+// S10.2, S7.5: a set that removes much and restores it under other names is no mass deletion, and a set that
+// removes too much is held at the previous serial.
 func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -304,7 +299,7 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 		}
 		gone = append(gone, deleteLater("platform", fmt.Sprintf("s%d", i)))
 	}
-	now = now.Add(30 * time.Minute) // they stood for a period
+	now = now.Add(30 * time.Minute) // a period later
 	if _, errs := inSet(t.Context(), s, first...); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
@@ -320,7 +315,7 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	}
 }
 
-// S10.4: the end of one item's request ends the set, and what waits for it is released.
+// S10.4: everything behind it is released.
 func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "a", "b")
@@ -347,8 +342,8 @@ func TestSet_endsWithAnyOfItsRequests_S10_4(t *testing.T) {
 	}
 }
 
-// S10.2: of two writes the first begins from an object that has changed since, so that the facts do not go together
-// with the second. The first is told so, and not the second that something is damaged.
+// S10.2: the first of two writes begins from a stale object, and contradicts the second. The set must begin again
+// from the first, and not report damage at the second.
 func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "a", "b")
@@ -362,7 +357,7 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 			errs[0] = changeLater("team", "a", rename("c"))(set.Context(t.Context(), 0), s)
 		} else {
 			waitUntil(t, "the first waits", func() bool { return set.Came(0) })
-			if !begun { // b takes the place of a
+			if !begun { // b takes the name of a
 				begun = true
 				store.Must(s.UpdateRecord(t.Context(), "team", "a", rename("e")))
 				store.Must(s.UpdateRecord(t.Context(), "team", "b", rename("a")))
@@ -379,8 +374,8 @@ func TestSet_beginsAgainWhereAnEarlierObjectHasChanged_S10_2(t *testing.T) {
 	}
 }
 
-// S10.1: a small set at new names needs no read, as a Record by itself needs none. What a server takes for absent, as
-// it has not met it yet, it compares: where something stands, the set is decided on that.
+// S10.1: a small set at new names needs no read, like a lone Record. Objects outside the cache are assumed absent,
+// and compared.
 func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -406,7 +401,7 @@ func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 		"a name in use that is to be": {requires: []v1alpha1.ChangeSetPrerequisite{inUse},
 			writes: []setWrite{create("i", "fourth", "A", "192.0.2.1")}},
 	} {
-		s := st.Server(stopClock) // that has met nothing
+		s := st.Server(stopClock) // with an empty cache
 		first := fmt.Sprintf("first%d", s.Zone("platform", "example-org").Status.Serial)
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", first, first+".example.org.", "A", "192.0.2.1")))
 		serial, stats := s.Zone("platform", "example-org").Status.Serial, s.Ledger.Stats()
@@ -423,7 +418,7 @@ func TestSet_comparesWhatItTakesForAbsent_S10_1(t *testing.T) {
 	}
 }
 
-// S10.4: a set is not refused for the compares of what it takes for absent.
+// S10.4: too many compares for assumed absence are no reason to refuse.
 func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 60 }), "/registry/kubizone")
@@ -438,7 +433,7 @@ func TestSet_readsWhereGuessesAreTooMany_S10_4(t *testing.T) {
 	}
 }
 
-// S10.4: what etcd does not take is refused before anything is written, with what would help.
+// S10.4: a set too large for etcd is refused before any write, with a remedy.
 func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 40 }), "/registry/kubizone")
@@ -465,8 +460,8 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 }
 
-// S5.14, S10.4: Warnings of hosts that the zone lacks cost a set no compares and no reads: it takes as many Records as
-// with hosts elsewhere.
+// S5.14, S10.4: Warnings of missing hosts cost no compares and no reads: as many Records fit as with hosts
+// elsewhere.
 func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = embed.DefaultMaxTxnOps }), "/registry/kubizone")
@@ -492,7 +487,7 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	}
 }
 
-// S5.14: no Warning is of a host that another write of the set brings, in whatever order.
+// S5.14: in any order of the writes.
 func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "first")
@@ -510,8 +505,8 @@ func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	}
 }
 
-// S10.4: a set that is too large for an etcd that takes 512 operations does not recommend these 512, and
-// leaves the batches of other writers as large as before.
+// S10.4: a set too large for an etcd with 512 operations must not recommend 512, and leaves other writers' batches
+// as large as before.
 func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
@@ -530,8 +525,8 @@ func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 	}
 }
 
-// S10.4: a set pays the parent when it holds the lock of no zone any more: what changes both takes the parent's
-// first, and each would wait for the other's until its time ends.
+// S10.4: a change of both zones takes the parent's lock first: a set that paid under a lock would wait for it until
+// the timeout.
 func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	t.Parallel()
 	st, g := store.New(t), &gate{}
@@ -561,7 +556,7 @@ func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	set.Wait()
 }
 
-// S10.4: a hundred items are one transaction of an etcd that takes 512 operations.
+// S10.4: in a transaction of an etcd with 512 operations.
 func TestSet_ofAHundred_S10_4(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t))
@@ -576,7 +571,7 @@ func TestSet_ofAHundred_S10_4(t *testing.T) {
 	}
 }
 
-// S10.1: beside lone writes, batches and other sets, on two servers, a set is seen whole or not at all.
+// S10.1: beside single writes, batches and other sets, on two servers.
 func TestRace_setsAreWhole_S10_1(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// TestSituations puts the situations of docs/situations.md to a server with etcd. Their commands are those of
-// TestStories, without the name of the server; an answer is said in short, and so is what "show record|zone" shows.
+// The situations of docs/situations.md on a server with etcd, in the commands of TestStories without server names,
+// with short answers.
 func TestSituations(t *testing.T) {
 	t.Parallel()
 	for _, s := range must.Get(situations.Read("../../docs/situations.md"))(t) {
@@ -41,7 +41,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// createZone is store.Server.CreateZone by a user with that right or without it.
+// createZone is CreateZone with or without the right to establish.
 func (w *world) createZone(a *actor, z *v1alpha1.Zone, mayEstablish bool) (*v1alpha1.Zone, error) {
 	if mayEstablish {
 		return a.CreateZone(z)
@@ -51,7 +51,6 @@ func (w *world) createZone(a *actor, z *v1alpha1.Zone, mayEstablish bool) (*v1al
 	return out, err
 }
 
-// showShort says where a record or a zone is.
 func (w *world) showShort(t *testing.T, d *datadriven.TestData) string {
 	ns, name, _ := strings.Cut(d.CmdArgs[1].Key, "/")
 	s := w.servers["server"]

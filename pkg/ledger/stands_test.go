@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// An update writes the keys it changes and no other: the rest of what the decision saw is proven by the same
-// transaction, so it need not be written again.
+// The same transaction proves the rest of the facts.
 func TestUpdate_writesOnlyWhatChanges(t *testing.T) {
 	t.Parallel()
 	s := store.New(t)

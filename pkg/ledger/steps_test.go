@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// populateZone is a zone of n records of team-a that refer to it, settled; no outbox runs.
+// populateZone creates a settled zone with n records of team-a that refer to the zone. No outbox runs.
 func populateZone(t *testing.T, st *store.Store, s *store.Server, n int) {
 	t.Helper()
 	stop := s.Run()
@@ -43,9 +43,8 @@ func withdrawRules(t *testing.T, s *store.Server) {
 	}))
 }
 
-// A name that is served in the zone above stays with its holder, however old what waited for the new zone is, and
-// however many are decided in one go (S2.9). So it is with those that there is room for (S5.8); of each kind age
-// decides.
+// A name served in the zone above stays with the holder, against any age of Records waiting for the new zone, and
+// for any batch size (S2.9). The same holds for limited room (S5.8); within each kind, age decides.
 func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -64,7 +63,7 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 		r.CreationTimestamp = metav1.NewTime(time.Date(2024, 1, 1, 0, 0, age, 0, time.UTC))
 		store.Must(s.CreateRecord(t.Context(), r))
 	}
-	for i := range n { // the ages are another order than that of names
+	for i := range n { // ages and names in different orders
 		create("team-a", "dev", i, 2*(i*7%n)+i%2, false)
 		create("team-b", "dev", i, 2*(i*7%n)+1-i%2, true)
 		create("team-c", "lab", i, i*11%n, i%2 == 0)
@@ -85,7 +84,7 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 		if a, b := in("team-a", "dev", i), in("team-b", "dev", i); !a || b {
 			t.Errorf("name x%d: the record from the zone above is in: %t, the one that waited: %t", i, a, b)
 		}
-		older := 0 // of those that stood
+		older := 0 // of those served before
 		for j := 1; j < n; j += 2 {
 			if j*11%n < i*11%n {
 				older++
@@ -97,8 +96,7 @@ func TestCascade_whatIsServedComesBeforeWhatWaits_S2_9(t *testing.T) {
 	}
 }
 
-// A client that writes into a zone while a cascade goes through it has its turn after
-// one go of that: the serials between two of its writes say so.
+// A client's write waits for a single step of a cascade: the serials between two writes show this.
 func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	notUnderRace(t)
 	st := store.New(t)
@@ -128,8 +126,7 @@ func TestCascade_leavesClientsTheirTurn(t *testing.T) {
 	st.Settle()
 }
 
-// A work that one server carries out for long is that server's: another that starts
-// sees that it goes on, and does not do the same beside it to the end.
+// Another server that starts sees the progress of a long work, and does not repeat all of it.
 func TestCascade_oneServerAtATime(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -137,7 +134,7 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	slow := func(c *ledger.Config) {
 		c.Fault = func(point string) {
 			if point == "cascade-step" {
-				time.Sleep(250 * time.Millisecond) // it is about many more
+				time.Sleep(250 * time.Millisecond) // many more follow
 			}
 		}
 	}
@@ -157,8 +154,8 @@ func TestCascade_oneServerAtATime(t *testing.T) {
 	t.Logf("%d and %d goes", steps(0), steps(1))
 }
 
-// A record that moves is found by its namespace and at its name, in different places of the order, so one cascade may
-// decide it twice. Where it is in no zone, too, the second time is answered with what the first one wrote.
+// A moving record is found by namespace and by name, so a cascade may decide it twice. The second decision answers
+// with the first's result.
 func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -176,7 +173,6 @@ func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	}
 }
 
-// A cascade that one server stopped in goes on where its item says, and decides nothing before that again.
 func TestCascade_goesOnBehindItsCursor_I4(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -192,7 +188,7 @@ func TestCascade_goesOnBehindItsCursor_I4(t *testing.T) {
 	populateZone(t, st, slow, n)
 	store.Must(slow.UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-b", "*")}
-		z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} // what is decided stays where it is
+		z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} // decided records stay
 	}))
 	var item law.Work
 	read := func() bool {

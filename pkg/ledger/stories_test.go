@@ -25,41 +25,40 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// TestStories runs testdata/*.txt: writes of several servers on one real etcd, each stopped at a named point of its
-// way while others go on. A new case is no Go code. After every command fsck checks the store. "go test ./pkg/ledger
-// -run Stories -rewrite" writes the output anew. Zones, records and rules are written as in the scenarios of pkg/law.
-// S is the name of a server, W that of a write that goes on beside the story. Commands:
+// TestStories runs testdata/*.txt: writes of several servers on a real etcd, held at named points while others go on.
+// fsck checks the store after every command. "go test ./pkg/ledger -run Stories -rewrite" rewrites the output. Zones,
+// records and rules are written as in the scenarios of pkg/law. S is a server, W a write beside the story. Commands:
 //
-//	reset S[=zone|facts|all]... [encrypted]      another store with such servers, each its own connection and memory;
-//	                                             one with a value leaves out compares, which shows damage
+//	reset S[=zone|facts|all]... [encrypted]      another store with these servers, each with a separate connection and
+//	                                             cache; a value omits compares, to show damage
 //	zone S NS/NAME [ref=NS/NAME]                 create or replace: the domain name, then a line each: ns HOST [ADDRESS...] |
 //	    [new]                                    ttl N | allow PATTERN,... [types=A,...] [shared] [to NS] |
-//	                                             zones PATTERN,... [ds] [to NS] | grace DURATION; new: creates, though it is there
+//	                                             zones PATTERN,... [ds] [to NS] | grace DURATION; new: creates, though it exists
 //	sign S NS/NAME                               status.dnssec.ds: a line each, none without
-//	record S NS/NAME [ref=NS/NAME] [wait]        create or replace; in this line or below it, a line a value: NAME TYPE RDATA, or
-//	                                             + RDATA beside those that it has
+//	record S NS/NAME [ref=NS/NAME] [wait]        create or replace; in this line or below, a line per value: NAME TYPE RDATA, or
+//	                                             + RDATA to add a value
 //	delegation S NS/NAME ZONE                    create or replace: lines as in zone, for the namespaces of the first; release NS...
-//	delete S record|zone|delegation NS/NAME        annotated: a zone with what others have in it
-//	set S                                        a change set, a write a line: record NS/NAME [ref=NS/NAME] NAME TYPE RDATA |
-//	                                             record NS/NAME + RDATA | delete NS/NAME | refused TEXT, which is refused on its way.
-//	                                             One behind "late" comes with the command rest W
-//	    as=W [hold=POINT]                        (of all of these) goes on beside the story, and is held there
+//	delete S record|zone|delegation NS/NAME      annotates a zone with objects of others
+//	set S                                        a change set, a write per line: record NS/NAME [ref=NS/NAME] NAME TYPE RDATA |
+//	                                             record NS/NAME + RDATA | delete NS/NAME | refused TEXT, refused before the ledger.
+//	                                             Lines after "late" come with the command rest W
+//	    as=W [hold=POINT]                        (of all above) continues beside the story, held at the point
 //	    dry                                      decides, and writes nothing
-//	    deaths                                   tells all since reset once for each point at which its server may die in this write
-//	fill S NS PREFIX COUNT [ref=NS/NAME]         so many records; the line is as in record, with % for the number
-//	hold S POINT; await S                        what comes to the point stays there; wait until something is there
-//	next S                                       lets that go, and holds what comes next
-//	release S                                    lets that go, holds nothing any more, and tells the answers
+//	    deaths                                   repeats the story since reset for each point at which the server may die in this write
+//	fill S NS PREFIX COUNT [ref=NS/NAME]         COUNT records; the line is as in record, with % for the number
+//	hold S POINT; await S                        hold arrivals at the point; wait for an arrival
+//	next S                                       release the held, and hold the next
+//	release S                                    release the held, hold no more, and show the answers
 //	wait W; cancel W                             the answer; the end of the request
-//	kill S                                       nothing of it goes on, and nothing more comes to etcd
-//	etcd S full|refuses|deaf|mute|ok             etcd has no space; the server was told so; the answer to the next write that goes in is lost;
-//	                                             the next write itself is
-//	run S; settle S; carry S                     it carries out what is owed: from now on; until nothing is; once, what is in the outbox
-//	terminating S NS [no]                        it has heard that a namespace terminates, or that it does not
+//	kill S                                       stop everything, and send nothing more to etcd
+//	etcd S full|refuses|deaf|mute|ok             etcd is out of space; the server was told so; the answer to the next write is lost;
+//	                                             the next write is lost
+//	run S; settle S; carry S                     run works: from now on; until none is pending; once, those in the outbox
+//	terminating S NS [no]                        the server hears that a namespace terminates, or not
 //	show zone|record|delegation NS/NAME
-//	show claims|journal NS/NAME                 of a zone; a line of the journal is a transaction
+//	show claims|journal NS/NAME                  of a zone; a line of the journal is a transaction
 //	show records [NS]|outbox|damage [grep=TEXT]
-//	show lost S                                  how many of its transactions have failed their compares since that was shown
+//	show lost S                                  transactions with failed compares since the last show
 func TestStories(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -86,21 +85,19 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// world is what stands since the last reset.
 type world struct {
-	t       *testing.T // of the file; that of a command ends with it
+	t       *testing.T // of the file; a command's ends with it
 	d       *datadriven.TestData
 	st      *store.Store
 	now     atomic.Int64
 	servers map[string]*actor
 	pending map[string]*answered
-	zones   map[string]bool // namespace and name of each that was written
+	zones   map[string]bool // namespace and name of each written zone
 	told    []datadriven.TestData
-	// asksToEstablish says that a zone which none encloses needs "establish" (S3.3); else the right is there.
+	// asksToEstablish: without a zone above, a zone needs "establish" (S3.3); otherwise the right is given.
 	asksToEstablish bool
 }
 
-// answered is a write that goes on beside the story.
 type answered struct {
 	by     *actor
 	cancel context.CancelFunc
@@ -129,7 +126,7 @@ func newWorld(t *testing.T, d *datadriven.TestData) *world {
 	return w
 }
 
-// endStory: a story leaves no write whose answer it has not told, and nothing held.
+// endStory fails the story for unshown answers and held writes.
 func (w *world) endStory(t *testing.T, pos string) {
 	for name, a := range w.pending {
 		if !a.by.gate.isDead() && !t.Failed() {
@@ -141,7 +138,6 @@ func (w *world) endStory(t *testing.T, pos string) {
 	}
 }
 
-// tellCommand carries out one command and returns what it shows.
 func (w *world) tellCommand(t *testing.T, d *datadriven.TestData) string {
 	w.d = d
 	w.now.Add(1)
@@ -156,7 +152,7 @@ func (w *world) tellCommand(t *testing.T, d *datadriven.TestData) string {
 	return out
 }
 
-// waitForZones waits until the server has heard of all zones that stand.
+// waitForZones waits until the server's cache has all zones.
 func (w *world) waitForZones(t *testing.T, a *actor) {
 	for at := range w.zones {
 		ns, name, _ := strings.Cut(at, "/")
@@ -264,7 +260,6 @@ func (w *world) settleStore(t *testing.T, a *actor) {
 	w.st.Settle()
 }
 
-// waitForAnswer waits for the answer to a write.
 func (w *world) waitForAnswer(t *testing.T, name string) string {
 	x := w.pending[name]
 	if x == nil {
@@ -297,8 +292,8 @@ func (w *world) allAnswered(a *actor) bool {
 	return true
 }
 
-// beginWrite makes a write and returns its answer. With as=NAME the write goes on beside the story, and begin returns
-// when it is held, waits behind others, is answered, or when comes is true.
+// beginWrite executes a write and returns the answer. With as=NAME the write continues beside the story, and
+// beginWrite returns when the write is held, queued or answered, or when comes is true.
 func (w *world) beginWrite(t *testing.T, d *datadriven.TestData, a *actor, rest chan struct{}, write func(context.Context) string,
 	comes func() bool) string {
 	ctx, cancel := context.WithCancel(a.ctx)
@@ -332,7 +327,6 @@ func (w *world) beginWrite(t *testing.T, d *datadriven.TestData, a *actor, rest 
 	return w.waitForHold(t, a, x.done, func() bool { return a.gate.isHolding() && w.countQueued(a) > queued || comes != nil && comes() })
 }
 
-// countQueued returns how many writes wait at the zones of the story.
 func (w *world) countQueued(a *actor) (n int) {
 	for at := range w.zones {
 		ns, name, _ := strings.Cut(at, "/")
@@ -341,7 +335,7 @@ func (w *world) countQueued(a *actor) (n int) {
 	return n
 }
 
-// waitForHold waits for the first of: something is held, the write is answered, more.
+// waitForHold waits until something is held, the write is answered, or more is true.
 func (w *world) waitForHold(t *testing.T, a *actor, done chan struct{}, more func() bool) (out string) {
 	store.Eventually(t, w.d.Pos+": something is held, or is answered", func() bool {
 		select {
@@ -363,7 +357,7 @@ func (w *world) waitForHold(t *testing.T, a *actor, done chan struct{}, more fun
 	return out
 }
 
-// makeWrite returns what the command writes, by the state of the store when the command came.
+// makeWrite returns the command's write, based on the store at this time.
 func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(context.Context) string {
 	at := d.CmdArgs[1].Key
 	if d.Cmd == "delete" {
@@ -496,7 +490,6 @@ func (w *world) makeWrite(t *testing.T, d *datadriven.TestData, a *actor) func(c
 	}
 }
 
-// warned collects the warnings of a request.
 type warned struct {
 	mu    sync.Mutex
 	texts []string
@@ -528,7 +521,6 @@ func writeRecord(ctx context.Context, a *actor, before, r *v1alpha1.Record, dry 
 	}
 }
 
-// writeSet makes the writes of a change set.
 func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string {
 	lines, rest := strings.Split(d.Input, "\n"), make(chan struct{})
 	set := a.Ledger.NewSet(len(lines))
@@ -615,8 +607,8 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 	}, comes)
 }
 
-// tellDeaths tells the story since reset once more for each point that the write passes, with its server dying there,
-// and what stands then and when another server has carried out what is owed.
+// tellDeaths repeats the story since reset for each point of the write, with the server dying there, and shows the
+// state then, and after another server has run all works.
 func (w *world) tellDeaths(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
 	var said []string

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// actor is a server whose writes can be held and that can die.
+// actor is a server whose writes can be held, and that can die.
 type actor struct {
 	*store.Server
 	name  string
@@ -30,8 +30,8 @@ type actor struct {
 	known namespaces
 	ctx   context.Context
 	end   context.CancelFunc
-	stop  func() // of what it carries out; nil: it does not
-	lost  int64  // conflicts that are shown
+	stop  func() // stops its works; nil: none run
+	lost  int64  // conflicts shown
 }
 
 func (w *world) startActor(name, drop string) {
@@ -47,7 +47,6 @@ func (w *world) startActor(name, drop string) {
 	w.servers[name] = a
 }
 
-// killServer ends all that the server does, whatever that is waiting for.
 func (a *actor) killServer() {
 	a.line.setState("mute for ever")
 	a.gate.killAll()
@@ -58,18 +57,17 @@ func (a *actor) killServer() {
 	}
 }
 
-// stopper is the fault function of a server: it holds what comes to one point, or ends what comes to any once the
-// server is dead.
+// stopper is a server's fault function: it holds arrivals at a point, and ends all arrivals at a dead server.
 type stopper struct {
 	mu    sync.Mutex
 	point string
-	stays int // how many it holds
-	here  int // those of them that were not told of
+	stays int // number held
+	here  int // held and not yet reported
 	open  chan struct{}
 	dead  bool
-	ended chan struct{} // closed when it is dead
-	left  int           // points until it dies by itself; 0: it does not
-	died  string        // at which point
+	ended chan struct{} // closed at its death
+	left  int           // points until it dies by itself; 0: never
+	died  string        // the point of its death
 }
 
 func (g *stopper) passPoint(point string) {
@@ -104,7 +102,7 @@ func (g *stopper) holdAt(point string) {
 	g.point, g.open, g.stays, g.here = point, make(chan struct{}), 0, 0
 }
 
-// hasCome reports whether something has come to the point since it was asked last.
+// hasCome reports arrivals at the point since the last call.
 func (g *stopper) hasCome() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,7 +111,6 @@ func (g *stopper) hasCome() bool {
 	return came
 }
 
-// isHolding reports whether something stays at the point, so that what waits behind it does.
 func (g *stopper) isHolding() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,7 +137,7 @@ func (g *stopper) isDead() bool {
 	return g.dead
 }
 
-// line is a server's connection to etcd, as it concerns transactions that write.
+// line is a server's connection to etcd for writes.
 type line struct {
 	clientv3.KV
 	state atomic.Value

@@ -35,7 +35,6 @@ func describeOwed(n int) string {
 	return fmt.Sprintf("%d owed", n)
 }
 
-// describePlaces returns in which zone each record is, and how many entries each zone has.
 func (w *world) describePlaces(t *testing.T) string {
 	for _, a := range w.servers {
 		var texts []string
@@ -58,8 +57,7 @@ func (w *world) describePlaces(t *testing.T) string {
 	return ""
 }
 
-// describeError returns an error as a client is told.
-// uids are those that answers name.
+// uids are the uids in answers.
 var uids = regexp.MustCompile(`kubi.zone/delete=[0-9a-f-]{36}`)
 
 func describeError(err error) string {
@@ -129,7 +127,7 @@ func delegationText(d *v1alpha1.Delegation) string {
 	return text
 }
 
-// describeEarlier says where the zone of that name is another one.
+// describeEarlier adds whether the zone of that name is another object.
 func (w *world) describeEarlier(s *actor, ref *v1alpha1.AdoptingZone) string {
 	if ref == nil {
 		return ""
@@ -387,7 +385,6 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// reasonOf is why a record is not adopted.
 func reasonOf(r *v1alpha1.Record) string {
 	if c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted); c != nil {
 		return c.Reason
@@ -395,7 +392,6 @@ func reasonOf(r *v1alpha1.Record) string {
 	return ""
 }
 
-// describeClaim is a claim as "a(2 plain, 1 literal)".
 func describeClaim(c law.Claim) string {
 	var parts []string
 	for _, x := range []struct {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// together is a server whose next writes, each of a zone of its own, share a transaction, since all places are taken.
-// There are more places where etcd is slow.
+// together is a server whose next writes, of a zone each, share a transaction: all places are taken. A slow etcd
+// has more places.
 type together struct {
 	t       *testing.T
 	st      *store.Store
@@ -26,7 +26,7 @@ type together struct {
 	gate    *gate
 	faults  *faults
 	places  int
-	least   int // the batches to park; 0: more than twice as many as there are places
+	least   int // batches to park; 0: more than twice the number of places
 	answers []chan error
 }
 
@@ -34,7 +34,6 @@ const togetherZones = 50
 
 func zoneOf(i int) string { return fmt.Sprint("z", i) }
 
-// newTogether makes the zones, which have further rules.
 func newTogether(t *testing.T, rules ...v1alpha1.DelegationRule) *together {
 	x := &together{t: t, st: store.New(t), gate: &gate{}, faults: &faults{}}
 	x.s = x.st.Server(stopClock, x.faults.injectFaults, func(c *ledger.Config) {
@@ -59,7 +58,7 @@ func (x *together) startCreate(i int) {
 	}()
 }
 
-// park has writes take all places, and those of more than twice as many zones wait for one.
+// park fills all places, and lets the writes of more than twice as many zones wait.
 func (x *together) park() {
 	x.gate.holdAt("before-commit")
 	for len(x.answers) == 0 || x.s.Ledger.Parked() < max(2*x.places+2, x.least) {
@@ -74,7 +73,6 @@ func (x *together) park() {
 	}
 }
 
-// release lets all go on, and returns the answers.
 func (x *together) release() (errs []error) {
 	x.gate.holdAt("nowhere")
 	for _, a := range x.answers {
@@ -83,8 +81,7 @@ func (x *together) release() (errs []error) {
 	return errs
 }
 
-// Batches of several zones that wait for a place go into one transaction; each object has a version of its own, and
-// memory knows it: the next write of each zone needs one transaction.
+// The cache knows each object's version: the next write of each zone needs a single transaction.
 func TestTogether_isOneTransaction(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)
@@ -93,7 +90,7 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	if errs := x.release(); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	// Each place that is free again takes along what is parked.
+	// Each free place takes all parked batches.
 	if sent := x.s.Ledger.Stats().Transactions.Load() - before; sent > 2*int64(x.places) {
 		t.Errorf("%d transactions for %d batches at %d places, want two for each place at most", sent, len(x.answers), x.places)
 	}
@@ -118,16 +115,15 @@ func TestTogether_isOneTransaction(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// The Zones count in the octets of a shared transaction: however large they are, etcd takes it. Else each batch would
-// commit by itself.
+// A shared transaction counts the octets of Zones, else etcd refuses it and each batch commits alone.
 func TestTogether_fitsWithItsZones(t *testing.T) {
 	t.Parallel()
 	var rules []v1alpha1.DelegationRule
-	for i := range 900 { // some 75 KiB
+	for i := range 900 { // about 75 KiB
 		rules = append(rules, store.Allow(fmt.Sprintf("namespace-%050d", i), fmt.Sprint("pattern-", i)))
 	}
 	x := newTogether(t, rules...)
-	x.least = 28 // their Zones alone are more than etcd takes
+	x.least = 28 // their Zones alone exceed etcd's limit
 	x.park()
 	before := x.s.Ledger.Stats().Transactions.Load()
 	if errs := x.release(); errors.Join(errs...) != nil {
@@ -139,7 +135,7 @@ func TestTogether_fitsWithItsZones(t *testing.T) {
 	x.st.MustBeClean()
 }
 
-// Where the zone of one has moved the transaction fails, and each batch commits by itself.
+// If another server has changed a zone, each batch commits alone.
 func TestTogether_failsForNoOther(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)
@@ -149,13 +145,13 @@ func TestTogether_failsForNoOther(t *testing.T) {
 	if errs := x.release(); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	if lost := x.s.Ledger.Stats().Conflicts.Load(); lost < 1 || lost > 2 { // the shared one, and perhaps that of its zone by itself
+	if lost := x.s.Ledger.Stats().Conflicts.Load(); lost < 1 || lost > 2 { // the shared transaction, and perhaps that zone's own
 		t.Errorf("%d transactions are lost, want one or two", lost)
 	}
 	x.st.MustBeClean()
 }
 
-// A panic where the transaction is sent is the answer to the write whose batch has the place. The others go on.
+// The panic answers the write whose batch has the place.
 func TestTogether_goesOnAfterAPanic(t *testing.T) {
 	t.Parallel()
 	x := newTogether(t)

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Attack 93, S2.15: a squatter leaves many Records waiting at the name of another namespace, which replaces its own
-// there. None of them takes the name or says whose it is, and the holder neither waits nor pays for them.
+// Attack 93, S2.15: a squatter leaves many Records waiting at a name that another namespace replaces. None takes
+// the name or reveals its holder, and the holder neither waits nor pays for them.
 func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	t.Parallel()
 	many := 300
@@ -69,7 +69,7 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 			})
 		}
 		timed(func() error { return s.DeleteRecord(s.Ctx, "shop", fmt.Sprintf("www-%d", i)) })
-		time.Sleep(20 * time.Millisecond) // the cascade is under way
+		time.Sleep(20 * time.Millisecond) // the cascade is running
 		put(fmt.Sprintf("www-%d", i+1), "www.example.org.")
 		for n := range 20 {
 			put(fmt.Sprintf("other-%d-%d", i, n), fmt.Sprintf("o%d-%d.example.org.", i, n))
@@ -93,8 +93,8 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	}
 }
 
-// S2.14: a Record that waits by the annotation gets the name of a Record that its namespace, or the zone's own,
-// deletes, however fast tenants with "*" write there meanwhile (F1).
+// S2.14: a Record waiting by annotation gets the name when its namespace, or the zone's own, deletes a Record
+// there, however fast tenants with "*" write (F1).
 func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -136,7 +136,7 @@ func TestWaiting_replacesBeforeOthersTakeTheName_S2_14(t *testing.T) {
 	}
 }
 
-// S2.14, S4.25: a deletion asks whether Records wait at the name and a wildcard answers for it, and reads neither.
+// S2.14, S4.25: a deletion checks for waiting Records and for a wildcard, and reads neither.
 func TestDelete_readsNothing_S2_14(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -158,7 +158,7 @@ func TestDelete_readsNothing_S2_14(t *testing.T) {
 	}
 }
 
-// S4.25: a wildcard that a server has not read is edited, deleted and found all the same.
+// S4.25.
 func TestDelete_findsAWildcardThatIsNotInMemory_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)

@@ -13,13 +13,12 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// BenchmarkWithdrawal withdraws a Delegation of 1,000 Records and releases them, in turn with writes that concern none,
-// and gives the p99 of a neighbour's creates meanwhile beside that of creates just before it, in the same zone and in
-// another one (S2.5).
+// BenchmarkWithdrawal withdraws a Delegation of 1,000 Records and releases them, alternating with unrelated writes.
+// Reported is the p99 of a neighbour's creates during and before, in the same zone and in another (S2.5).
 func BenchmarkWithdrawal(b *testing.B) {
 	const records = 1000
 	st := store.New(b)
-	s := st.Server(setTryEvery(0)) // rounds as a server has them
+	s := st.Server(setTryEvery(0)) // with rounds, as in production
 	s.Run()
 	ctx := b.Context()
 	figures := map[string][]float64{}
@@ -46,7 +45,6 @@ func BenchmarkWithdrawal(b *testing.B) {
 			d.Spec.Records = store.Delegation("", "", "", nil, patterns...).Spec.Records
 		}))
 	}
-	// through does it and creates, until all Records of the Delegation are so.
 	through := func(what string, do func(), is func(*v1alpha1.Record) bool) {
 		for range 100 {
 			create("big", what+" alone")

@@ -33,13 +33,11 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// setGrace sets the period of a zone.
 func setGrace(z *v1alpha1.Zone, d time.Duration) *v1alpha1.Zone {
 	z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: d}
 	return z
 }
 
-// makeKidsZone returns a zone that delegates kids to a tenant that has a record and a zone in it.
 func makeKidsZone(t *testing.T, s *store.Server, period time.Duration) (allow, none []v1alpha1.DelegationRule) {
 	t.Helper()
 	ctx := withDeadline(t)
@@ -61,7 +59,7 @@ func setRules(s *store.Server, d []v1alpha1.DelegationRule) {
 	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) { z.Spec.Delegations = d }))
 }
 
-// announced counts what Config.Withdrawn is told.
+// announced counts the calls of Config.Withdrawn.
 type announced struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -80,7 +78,6 @@ func (a *announced) note(o metav1.Object, endsAt int64, _ string) {
 	a.count[kind]++
 }
 
-// take returns what was told since it was last called.
 func (a *announced) take() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,14 +92,14 @@ func (a *announced) take() string {
 
 func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
-// The answer of a write names all that it takes, however quick the cascade is that takes it (S2.16).
+// Even a fast cascade hides nothing from the answer (S2.16).
 func TestWithdrawal_warnsOfAllThatStood_S2_16(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{0, time.Hour} {
 		t.Run(period.String(), func(t *testing.T) {
 			t.Parallel()
 			st := store.New(t)
-			s := st.Server(ledger.TakenWithin(time.Minute)) // all, however busy the machine is
+			s := st.Server(ledger.TakenWithin(time.Minute)) // all, even on a busy machine
 			s.Run()
 			z := setGrace(store.Zone("infra", "shared", "shared.example.", store.Allow("", "*")), period)
 			z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "kids", Zones: []string{"kids"}})
@@ -127,8 +124,8 @@ func TestWithdrawal_warnsOfAllThatStood_S2_16(t *testing.T) {
 	}
 }
 
-// The maker of a zone above established ones is told which of them its rules do not list, by the nearest names of its
-// view and no namespace, in a dry run too (S3.4, S1.8).
+// The creator is warned of established zones missing from the rules, by the nearest names of the view and without
+// namespaces, in a dry run too (S3.4, S1.8).
 func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -173,8 +170,8 @@ func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 	}
 }
 
-// A rule that gives only names of a child zone is warned of when it is written, to a Zone or a Delegation, in a dry run
-// too, and once: a write that leaves it as it is says nothing of it (S2.1, S4.18).
+// A rule that reaches only names of a child zone gets a warning, in a Zone or a Delegation, in a dry run too, but
+// not in a write that keeps the rule (S2.1, S4.18).
 func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -210,7 +207,7 @@ func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 		after.Spec.Delegations = append(after.Spec.Delegations, store.Allow("team", "*.kids"))
 		must.Succeed(t, s.Ledger.PreviewZone(ctx, shared, after))
 	})
-	expect("a Zone", dead, set("*", "*.kids", "kids")) // DS there is the own namespace's
+	expect("a Zone", dead, set("*", "*.kids", "kids")) // DS there belong to the own namespace
 	expect("what stood", "", set("*", "*.kids", "kids", "x"))
 	made := store.Delegation("infra", "team", "shared", []string{"team"}, "*.kids", "x")
 	expect("a dry run of a Delegation", dead, func(ctx context.Context) {
@@ -230,10 +227,9 @@ func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 	st.MustBeClean()
 }
 
-// What rules allow no more stays for the period of the zone: Records and zones say until when, an edit is refused, a
-// deletion passes, a rule that comes back keeps all, and a second withdrawal has its own period. The answer of the
-// write that takes says what goes, that of a dry run too. kubi.zone/release-now ends it for namespaces that it names
-// (S2.5, S3.5, attack 21).
+// The status has the end of the period, edits are refused, deletions pass, a restored rule keeps all, and a second
+// withdrawal has a separate period. The answer of the write, and of a dry run, names the withdrawn objects.
+// kubi.zone/release-now ends the period for listed namespaces (S2.5, S3.5, attack 21).
 func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -305,7 +301,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	stays(true)
 	must.Succeed(t, s.DeleteRecord(ctx, "team-a", "r1"))
 	serial = s.Zone("infra", "shared").Status.Serial
-	// Another namespace gets a name of it by a rule that names it, at once, and by no wider one.
+	// Another namespace gets a withdrawn name at once by a rule that names it, and by no wider rule.
 	b := store.Record("team-b", "r2", "a2.shared.example.", "A", "192.0.2.2")
 	setRules(s, append(slices.Clone(none), store.Allow("team-b", "a*")))
 	if _, err := s.CreateRecord(ctx, b.DeepCopy()); !apierrors.IsForbidden(err) {
@@ -319,7 +315,6 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.Settle()
 	serial = s.Zone("infra", "shared").Status.Serial
 	stays(true)
-	// The zone's own namespace ends it.
 	store.Must(s.UpdateZone("infra", "shared", func(z *v1alpha1.Zone) {
 		z.Annotations = map[string]string{v1alpha1.AnnotationReleaseNow: "team-b, team-a"}
 	}))
@@ -333,8 +328,8 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// Two servers count the time that they ran: neither a clock that is a year ahead nor a server that
-// starts ends anything, and its tenant holds nothing up by writing to it all the time (S3.5, attack 63).
+// Neither a clock a year ahead nor a starting server ends a period, and constant writes by the tenant do not
+// prolong it (S3.5, attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -354,10 +349,10 @@ func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 		_, err := s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) {
 			z.Spec.NameServers = []v1alpha1.NameServer{{Name: fmt.Sprintf("ns%d.example.net.", n)}}
 		})
-		if err != nil && !apierrors.IsForbidden(err) { // it ended meanwhile
+		if err != nil && !apierrors.IsForbidden(err) { // ended meanwhile
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // a hundred times a second holds nothing up, and leaves the processor to others
+		time.Sleep(10 * time.Millisecond) // often enough to matter, and leaves the processor to others
 	}
 	if ran := time.Since(began); ran < period {
 		t.Errorf("it ended after %s", ran)
@@ -366,7 +361,7 @@ func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	st.Settle()
 }
 
-// What is written down of withdrawals holds no cascade up (S2.5, S7.2).
+// S2.5, S7.2.
 func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
@@ -392,7 +387,7 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
 }
 
-// Servers that end anywhere in the end of a zone leave what the next one goes on with (S3.5, I4).
+// S3.5, I4.
 func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -410,8 +405,8 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	}
 }
 
-// While Delivery has a zone that ended, the RRsets that it had are known, whatever its tenant writes; the zone is
-// made anew when Delivery let it go. Servers may end anywhere between (S3.5, S8.4, I4).
+// While Delivery holds an ended zone, its former RRsets stay known, whatever the tenant writes; after Delivery's
+// release the zone is created again. Servers may stop anywhere between (S3.5, S8.4, I4).
 func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -502,7 +497,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 	if _, err := s.Ledger.Left(t.Context(), zone, confirmed-1000); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("since a serial that it never had: %v", err)
 	}
-	// Nothing that its tenant writes changes that, and the rule alone makes it nowhere.
+	// The tenant's writes change nothing of this, and the rule alone recreates nothing.
 	must.Succeed(t, s.DeleteRecord(t.Context(), "team-a", "www"))
 	store.Must(s.UpdateZone("team-a", "kids", func(z *v1alpha1.Zone) {
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}
@@ -513,7 +508,6 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 		t.Errorf("it stands: %t, and had %v, now %v", isStanding(s, "kids"), had, now)
 	}
 	st.MustBeClean()
-	// Delivery lets it go.
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 	s.Run()
 	store.Eventually(t, "it is made anew", func() bool { return isStanding(s, "kids") })
@@ -521,7 +515,6 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("what it had when it was withdrawn: %v", err)
 	}
-	// It ends once more, and is removed.
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = []string{v1alpha1.FinalizerDelivery} }))
 	setRules(s, none)
 	store.Eventually(t, "it ended again", parked)

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// BenchmarkImport imports the root zone into a server in this process, each time into a zone of its own, and imports it
-// again, which writes nothing.
+// Each import is into a new zone, then again without a write.
 func BenchmarkImport(b *testing.B) {
 	const path, sets = "../../test/testdata/root-2018031200.zone", 10854
 	text := must.Get(os.ReadFile(path))(b)

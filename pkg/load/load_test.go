@@ -48,13 +48,12 @@ www	IN	A	192.0.2.2
 www	IN	AAAA	2001:db8::2
 `
 
-// lab is a loader and the server it believes to talk to.
 type lab struct {
 	*Loader
 	server *fake.Clientset
 	mutex  sync.Mutex
 	said   []string
-	// written are the verbs and names of the items of change sets.
+	// written has the verbs and names of change set items.
 	written []string
 }
 
@@ -70,7 +69,7 @@ func newLab(t *testing.T, server *fake.Clientset) *lab {
 	return l
 }
 
-// carryOut answers a change set as the server does: with all of it written, or with the refusals of its items.
+// carryOut answers a change set like the server: all written, or refused items.
 func (l *lab) carryOut(action clienttesting.Action) (bool, runtime.Object, error) {
 	set := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.ChangeSet).DeepCopy()
 	records := v1alpha1.SchemeGroupVersion.WithResource("records")
@@ -119,7 +118,7 @@ func (l *lab) carryOut(action clienttesting.Action) (bool, runtime.Object, error
 	return true, nil, refused
 }
 
-// react has the server carry an action out within another one.
+// react performs an action within another.
 func (l *lab) react(action clienttesting.Action) error {
 	for _, reactor := range l.server.ReactionChain {
 		if reactor.Handles(action) {
@@ -147,7 +146,6 @@ func (l *lab) hasHeard(part string) bool {
 	return false
 }
 
-// takeWrites returns the verbs and names of what was written since the last call.
 func (l *lab) takeWrites() []string {
 	verbs := l.written
 	l.written = nil
@@ -168,7 +166,7 @@ func (l *lab) takeWrites() []string {
 	return verbs
 }
 
-// L3: a second load writes nothing and looks at no record; an interrupted one is finished.
+// L3: a second load writes nothing and reads no record; an interrupted load is completed.
 func TestLoad_isRepeatable(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -193,7 +191,7 @@ func TestLoad_isRepeatable(t *testing.T) {
 		}
 	}
 
-	// As an interruption leaves it: no mark, and a record missing.
+	// An interruption leaves no mark, and a missing record.
 	patch := []byte(`{"metadata":{"labels":null}}`)
 	must.Get(l.server.KubizoneV1alpha1().Zones("team").Patch(t.Context(), "example.org", types.MergePatchType, patch,
 		metav1.PatchOptions{}))(t)
@@ -203,7 +201,7 @@ func TestLoad_isRepeatable(t *testing.T) {
 	}
 }
 
-// L4, L5: a changed file changes what it made itself, and leaves what others touched.
+// L4, L5: a changed file changes only its own objects and fields.
 func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -231,8 +229,8 @@ func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 	}
 }
 
-// L1, L2: what the server refuses is reported in its words with the lines it concerns, and the rest is loaded. A file
-// with a refusal is tried again at the next start.
+// L1, L2: a refusal is reported in the server's words with the lines, and the rest is loaded. The next start tries
+// again.
 func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+"www	IN	A	192.0.2.300\n")
 	l := newLab(t, fake.NewSimpleClientset())
@@ -258,7 +256,7 @@ func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// L2: a file that is none costs itself alone; so does a zone that the server refuses.
+// L2: neither an invalid file nor a refused zone stops other files.
 func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
 	readme := writeFile(t, filepath.Join(dir, "a.zone"), "This is no zone file.\n")
@@ -282,7 +280,7 @@ func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// A server that does not answer, or does not know the user, is not asked for each file.
+// Without an answer, or as an unknown user, the load stops instead of failing for each file.
 func TestStopsAll(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -305,7 +303,7 @@ func TestStopsAll(t *testing.T) {
 	}
 }
 
-// A server that stumbles is asked again; what the lost answer did is found out.
+// Temporary errors are retried, and the effect of a lost answer is found.
 func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -320,7 +318,7 @@ func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 			return false, nil, nil
 		}
 		stumbled[id] = true
-		if strings.HasPrefix(id, "www") { // the write went through, the answer did not
+		if strings.HasPrefix(id, "www") { // written, but the answer is lost
 			if err := l.server.Tracker().Create(action.GetResource(), object, action.GetNamespace()); err != nil {
 				return true, nil, err
 			}
@@ -337,7 +335,7 @@ func TestLoad_outlastsAServerThatStumbles(t *testing.T) {
 	}
 }
 
-// A change is tried again, too, on the object that it was for.
+// A patch is retried on the same object.
 func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -363,7 +361,7 @@ func TestLoad_changesAfterAServerThatStumbles(t *testing.T) {
 	}
 }
 
-// L5: another's object of the nice name is neither taken nor touched.
+// L5: foreign objects with the intended names are not touched.
 func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	foreign := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www-a.example.org"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.net.", Type: "A", RData: "203.0.113.9"}}
@@ -381,7 +379,7 @@ func TestLoad_meetsObjectsOfTheSameName(t *testing.T) {
 	}
 }
 
-// A Record whose name another one takes meanwhile gets the other name, also where the answer to that is lost.
+// If another object takes the name meanwhile, the Record gets the alternative name, also after a lost answer.
 func TestLoad_knowsItsRecordByTheOtherName(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file)
 	l := newLab(t, fake.NewSimpleClientset())
@@ -430,7 +428,7 @@ func (k kinds) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RES
 	return &meta.RESTMapping{Resource: gvk.GroupVersion().WithResource(resource), GroupVersionKind: gvk, Scope: meta.RESTScopeNamespace}, nil
 }
 
-// Manifests: parents first, whatever their order; lists taken apart; what a server wrote forgotten; refusals by line.
+// Manifests: parents first in any order; lists split; server fields dropped; refusals by line.
 func TestLoad_appliesManifests(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "all.yaml"), `# a comment
 apiVersion: kubi.zone/v1alpha1
@@ -501,7 +499,7 @@ a: 2
 	}
 }
 
-// The oldest object is applied first, whatever the order of the file.
+// The oldest object is applied first, in any order of the file.
 func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 	text := `
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: second, creationTimestamp: "2024-01-02T00:00:00Z"}, spec: {domainName: www, zoneRef: {name: z}}, status: {fqdn: www.example.org.}}
@@ -528,7 +526,7 @@ func TestByOwner_keepsTheOrderOfThoseWhoWereThereFirst(t *testing.T) {
 	}
 }
 
-// S5.6, S5.14, S4.18: addresses come before the NS that name their hosts, and NS before glue and DS.
+// S5.6, S5.14, S4.18: addresses before the NS that name their hosts, and NS before glue and DS.
 func TestByOwner_appliesWhatOthersNeedFirst(t *testing.T) {
 	var text strings.Builder
 	for i, record := range []string{"sub DS", "sub NS", "ns.sub A", "www CNAME", "ns A", "a.ns.sub AAAA"} {
@@ -554,7 +552,7 @@ func TestByOwner_appliesWhatOthersNeedFirst(t *testing.T) {
 	}
 }
 
-// A Zone that gets its rules, name servers and class from other manifests lacks none of them.
+// Rules, name servers and classes in other manifests count for a Zone.
 func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 	object := func(kind, metadata, spec string) string {
 		return fmt.Sprintf("---\n{apiVersion: kubi.zone/v1alpha1, kind: %s, metadata: {%s}, spec: {%s}}\n", kind, metadata, spec)
@@ -588,7 +586,7 @@ func TestNoteAnswers_looksAtTheOtherManifests(t *testing.T) {
 	}
 }
 
-// L4: a conflict of server-side apply is a field of another manager.
+// L4: a server-side apply conflict is another manager's field.
 func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "z.json"),
 		`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"z"},"spec":{"domainName":"example.org."}}`)
@@ -603,9 +601,8 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	}
 }
 
-// S5.6: glue of a sibling delegation, which the server cannot tell from what is occluded, is loaded without a
-// Warning, after the zone cut that it is below. S6.2: an NS is loaded without the Warning of a host that the file
-// has, too.
+// S5.6: glue of a sibling delegation, which the server takes for occluded, is loaded after its delegation without a
+// Warning. S6.2: so is an NS whose host is in the file.
 func TestLoad_saysNothingOfGlueThatTheFileNames(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), file+`ns.sub A 192.0.2.3
 www.sub A 192.0.2.4
@@ -647,8 +644,7 @@ sibling NS ns.sub
 	}
 }
 
-// A record that is written before the name servers of a zone have addresses is told twice how far it is: that the
-// zone is not Servable, and that it is.
+// Name servers and their addresses are written first: the server would write the status of an earlier record twice.
 func TestLoad_makesTheZoneServableFirst(t *testing.T) {
 	path := writeFile(t, filepath.Join(t.TempDir(), "example.org.zone"), `$ORIGIN example.org.
 $TTL 3600
@@ -713,7 +709,7 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 	}
 }
 
-// A load that takes long says how far it is, after two seconds and then twice as late each time, up to half a minute.
+// A long load reports progress after two seconds, then at doubled intervals up to half a minute.
 func TestEach_saysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

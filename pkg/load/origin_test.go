@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// bindForm is a zone file as most are: the server's configuration says the name of the zone.
+// bindForm is a common zone file: named.conf has the zone's name.
 const bindForm = "$TTL 300\n@ IN SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
 
 func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	}
 }
 
-// A value that cannot be known is asked for, and values that are given twice must agree.
+// The error asks for an unknown origin, and two given origins must agree.
 func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 	for source, wants := range map[string][]string{
 		"db.127":               {`name "@"`, "$ORIGIN NAME.", "db.NAME", "NAME=PATH"},
@@ -84,7 +84,7 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 	}
 }
 
-// An import has no origin of its own but --origin, which comes before the name of the file.
+// --origin precedes the file name.
 func TestImport_findsTheOriginOfABINDFile(t *testing.T) {
 	for path, want := range map[string]string{"db.example.org": "example.net.", "standard input": "example.net."} {
 		l := newLab(t, fake.NewSimpleClientset())

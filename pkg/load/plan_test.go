@@ -52,7 +52,7 @@ func TestPlan_makesAZoneOfTheSOA(t *testing.T) {
 	}
 }
 
-// S4.5: a type by number is in no rule that does not name it.
+// S4.5: only a rule that names a type by number covers it.
 func TestPlan_delegatesTypesByNumber_S4_5(t *testing.T) {
 	p := planOf(t, `$ORIGIN example.org.
 @	3600	IN	SOA	ns1 hostmaster 1 1800 900 604800 86400
@@ -67,7 +67,7 @@ d	3600	IN	A	192.0.2.1
 	}
 }
 
-// S6.5: the timers of the file are kept, whether the server takes them or not.
+// S6.5: the file's timers are kept, valid or not.
 func TestPlan_keepsTheTimersOfTheFile_S6_6(t *testing.T) {
 	p := planOf(t, "example.org. 300 SOA ns.example.net. host.example.net. 1 3600 7200 4294967295 300\n")
 	if *p.spec.Refresh != 3600 || *p.spec.Retry != 7200 || *p.spec.Expire != math.MaxInt32 || len(p.refused) != 1 ||
@@ -108,7 +108,7 @@ WWW	300	IN	A	192.0.2.2
 	}
 }
 
-// L2: line by line, with the reason, and the rest goes on.
+// L2: each refused line has a reason, and the rest continues.
 func TestPlan_refusesLineByLine(t *testing.T) {
 	p := planOf(t, `$ORIGIN example.org.
 @	3600	IN	SOA	. . 0 100 100 150 86400
@@ -135,7 +135,7 @@ mail	3600	IN	A	192.0.2.4
 	}
 }
 
-// One wrong timer costs no other: the server judges them by each other, as validation.Zone does here.
+// A wrong timer changes no other: the server judges them together, as validation.Zone does here.
 func TestPlan_losesOneTimerAlone(t *testing.T) {
 	for timers, want := range map[string]struct {
 		spec [3]int32
@@ -184,7 +184,7 @@ func TestRefusal_namesAFewLinesOnly(t *testing.T) {
 	}
 }
 
-// The real root zone goes in without a word: every TLD's NS, DS and glue.
+// The real root zone loads without a remark: NS, DS and glue of every TLD.
 func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	f := must.Get(os.Open("../../test/testdata/root-2018031200.zone"))(t)
 	defer f.Close()
@@ -203,7 +203,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	if values != 18051 || len(names) != len(p.sets) || byType["DNSKEY"] != 1 || byType["NS"] < 1500 || *p.spec.MinimumSerial != 2018031200 {
 		t.Errorf("%d values in %d RRsets %v with %d names", values, len(p.sets), byType, len(names))
 	}
-	// S5.6: every address in it is glue, much of it of sibling delegations.
+	// S5.6: every address is glue, often of sibling delegations.
 	named := namedHosts(p.sets, p.fqdn, rdata.NS)
 	for _, s := range p.sets {
 		if (s.typ == rdata.A || s.typ == rdata.AAAA) && !named[s.owner] {
@@ -212,8 +212,7 @@ func TestPlan_takesTheWholeRootZone(t *testing.T) {
 	}
 }
 
-// A status that the server wrote meanwhile is no change by an apply; fields beside metadata and spec are compared
-// too.
+// The server's status is no change; fields beside metadata and spec are compared too.
 func TestObjectChange(t *testing.T) {
 	object := func(rest string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
@@ -235,7 +234,7 @@ func TestObjectChange(t *testing.T) {
 	}
 }
 
-// Of a long element of a list the change is told, and not twice the same beginning.
+// Of a long list element the changed part is shown, not twice the equal beginning.
 func TestObjectChange_ofALongRule(t *testing.T) {
 	object := func(zones string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 )
 
-// L2: what is wrong with every line is said a few times and counted.
+// L2: a fault of every line is shown a few times and counted.
 func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(file)
@@ -36,7 +36,7 @@ func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	}
 }
 
-// A file of another format has a reason of its own for each line.
+// A file of another format has a different reason for each line.
 func TestReports_areBounded(t *testing.T) {
 	var p reports
 	shown := 0

@@ -22,7 +22,7 @@ func TestParseSource_tellsViewsFromPaths(t *testing.T) {
 		"./a=b.zone":     {Path: "./a=b.zone"},
 		"/tmp/x=1/a":     {Path: "/tmp/x=1/a"},
 		"root=/tmp/x=1/": {Path: "/tmp/x=1/", View: "root", viewGiven: true},
-		// The name of the zone has a dot.
+		// An origin contains a dot.
 		"example.org.=a":        {Path: "a", Origin: name.MustParse("example.org.")},
 		"com.=a":                {Path: "a", Origin: name.MustParse("com.")},
 		".=a":                   {Path: "a", Origin: name.Root},

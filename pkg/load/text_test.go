@@ -35,7 +35,7 @@ func TestLoad_endsAtAFIFOThatNobodyWritesTo(t *testing.T) {
 		if _, err := l.Load(ctx, Source{Path: path}); !errors.Is(err, stop) {
 			t.Errorf("%s: %v", file, err)
 		}
-		// Let go of the open that still waits for a writer.
+		// Release the open that still waits for a writer.
 		writer := must.Get(os.OpenFile(path, os.O_RDWR, 0))(t)
 		writer.Close()
 	}

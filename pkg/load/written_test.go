@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// S5.14: a host may be a name that is written otherwise, absolute or relative to a zone that the files do not have.
+// S5.14: any spelling counts, absolute or relative to a zone absent from the files.
 func TestWrittenNames(t *testing.T) {
 	var names WrittenNames
 	if names.Have("www") {

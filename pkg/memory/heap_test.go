@@ -23,7 +23,7 @@ func TestSpareHeap_sizes(t *testing.T) {
 	}
 }
 
-// After each collection the goal is set anew: for what is held then.
+// Each collection sets the goal for the live heap of that time.
 func TestSpareHeap_followsTheHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
 	SpareHeap()

@@ -13,7 +13,7 @@ import (
 
 const webhookAPI = "apiVersion: " + webhookGroup + "/v1alpha1\n"
 
-// M1: a class with its Secret, for the namespaces that have records of it, and records of each form.
+// M1: a class with its Secret, and records of each form.
 func TestConvertWebhook(t *testing.T) {
 	record := func(name, namespace, spec string) string {
 		return webhookAPI + "kind: DNSRecord\nmetadata: {name: " + name + ", namespace: " + namespace +
@@ -68,7 +68,7 @@ spec:
 	)
 }
 
-// M1, M3: each object that is not carried over is reported, with the field.
+// M1, M3: each object left behind is reported with the field.
 func TestConvertWebhook_reportsWhatIsNotCarriedOver(t *testing.T) {
 	record := func(spec string) string {
 		return webhookAPI + "kind: DNSRecord\nmetadata: {name: x, namespace: a}\n" +
@@ -123,7 +123,7 @@ func TestConvertWebhook_passesNoFieldOver(t *testing.T) {
 			var spec map[string]any
 			must.Succeed(t, json.Unmarshal([]byte(text), &spec))
 			drop(spec)
-			// The class of a DNSRecord shows by the namespaces of the DNSClass.
+			// A DNSRecord's class shows in the DNSClass's namespaces.
 			document := must.Get(json.Marshal(map[string]any{"apiVersion": webhookGroup + "/v1alpha1", "kind": kind,
 				"metadata": map[string]any{"name": "x", "namespace": map[string]string{"DNSRecord": "a"}[kind]}, "spec": spec}))(t)
 			objects, said := converts(t, string(document)+"\n",

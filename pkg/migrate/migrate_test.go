@@ -24,12 +24,11 @@ const (
 	gardenerAPI = "apiVersion: dns.gardener.cloud/v1alpha1\n"
 	externalAPI = "apiVersion: externaldns.k8s.io/v1alpha1\n"
 	soaFields   = "soaRecord: {primaryNs: ns1.example.org., adminEmail: admin.example.org., serial: 7, refresh: 3600, retry: 600, expire: 604800, negativeTtl: 60}"
-	// zoneOfTests selects the records of its namespace with the label zone.
+	// zoneOfTests selects records of its namespace by the label zone.
 	zoneOfTests = bindyAPI + "kind: DNSZone\nmetadata: {name: example, namespace: dns}\nspec: {zoneName: example.org, " + soaFields + ", recordsFrom: [{selector: {matchLabels: {zone: example}}}]}\n"
 	selected    = "metadata: {name: x, namespace: dns, labels: {zone: example}}\n"
 )
 
-// parse reads documents of YAML.
 func parse(t *testing.T, text string) (objects []*unstructured.Unstructured) {
 	t.Helper()
 	for document := range strings.SplitSeq(text, "---\n") {
@@ -41,7 +40,6 @@ func parse(t *testing.T, text string) (objects []*unstructured.Unstructured) {
 	return objects
 }
 
-// converts is what documents of YAML become, without status and creation, and what is reported.
 func converts(t *testing.T, documents ...string) (objects []string, said string) {
 	t.Helper()
 	converted, found := Convert(parse(t, strings.Join(documents, "---\n")))
@@ -78,8 +76,7 @@ func becomes(t *testing.T, want string, documents ...string) {
 	}
 }
 
-// M1: a zone of bindy with each kind of record, in the forms of its releases, and with what other namespaces have in
-// it.
+// M1: a zone of bindy with each kind of record, in all releases' forms, and with foreign records.
 func TestConvertBindy(t *testing.T) {
 	zone := bindyAPI + `kind: DNSZone
 metadata:
@@ -232,7 +229,7 @@ spec: {domainName: t.example.org., type: TXT, values: ['"a b"', '"c" "d"', '"`+s
 	)
 }
 
-// M1: a DNSEndpoint becomes a Record for each name and type. Endpoints of one RRset are joined, as external-dns does.
+// M1: a DNSEndpoint becomes a Record for each name and type. Endpoints of an RRset are joined, as in external-dns.
 func TestConvertExternalDNS(t *testing.T) {
 	becomes(t, `apiVersion: kubi.zone/v1alpha1
 kind: Record
@@ -277,7 +274,7 @@ status: {observedGeneration: 1}
 `)
 }
 
-// M1: what is not carried over is reported with object, field and next step, and nothing is written of it.
+// M1: a field left behind is reported with object and next step, and its object is not written.
 func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 	entry := func(spec string) string {
 		return gardenerAPI + "kind: DNSEntry\nmetadata: {name: x, namespace: a}\nspec: {dnsName: x.example.org, " + spec + "}\n"
@@ -373,7 +370,7 @@ func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 	}
 }
 
-// bindyFields are the fields that the CRDs of bindy v1beta1 have, each with a value that is not the one of its absence.
+// bindyFields has all fields of bindy's v1beta1 CRDs, with values other than the defaults.
 var bindyFields = map[string]string{
 	"DNSZone": `{"zoneName":"example.net","ttl":1800,"clusterRef":"production","clusterProviderRef":"global","dnssecPolicy":"default",
 		"soaRecord":{"primaryNs":"ns1.example.net.","adminEmail":"admin.example.net.","serial":2024010101,"refresh":7200,"retry":900,"expire":1209600,"negativeTtl":300},
@@ -391,8 +388,7 @@ var bindyFields = map[string]string{
 	"TXTRecord":   `{"name":"a","ttl":60,"text":["x"]}`,
 }
 
-// M1: each field of each kind of bindy changes the objects or what is reported. One without a meaning here would be
-// passed over.
+// M1: each field of bindy changes the objects or the report; no field is dropped silently.
 func TestConvertBindy_passesNoFieldOver(t *testing.T) {
 	for kind := range bindyRecords {
 		if bindyFields[kind] == "" {
@@ -402,7 +398,7 @@ func TestConvertBindy_passesNoFieldOver(t *testing.T) {
 	for kind, text := range bindyFields {
 		convert := func(spec map[string]any) string {
 			t.Helper()
-			// Of a zone, its selectors show by the record that they select.
+			// A zone's selectors show by the selected record.
 			labels := map[string]any{"zone": "example"}
 			document := func(kind, name string, labels, spec map[string]any) string {
 				object, err := json.Marshal(map[string]any{"apiVersion": "bindy.firestoned.io/v1beta1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": "dns", "labels": labels}, "spec": spec})
@@ -458,8 +454,8 @@ func TestConvertBindy_passesNoFieldOver(t *testing.T) {
 	}
 }
 
-// FuzzConvert converts a zone and a record of arbitrary specs: each object becomes objects or is
-// reported, twice in the same way, and a field that no release has is never passed over.
+// Each object of arbitrary spec is converted or reported, deterministically, and no unknown field is dropped
+// silently.
 func FuzzConvert(f *testing.F) {
 	for kind, spec := range map[string]string{
 		"DNSZone":       `{"zoneName":"example.net","soaRecord":{"primaryNs":"ns.example.net.","adminEmail":"a.example.net.","serial":4294967295,"refresh":1,"retry":0,"expire":0,"negativeTtl":2147483647},"nameServers":[{"hostname":"ns.example.net","ipv4Address":"192.0.2.1"}]}`,
@@ -525,8 +521,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// checkConverted requires that an object is one of this API, without fields that the API does not have. The
-// server says which of it is not admitted, as the validation here does without a panic.
+// Validation may refuse the object, but not panic.
 func checkConverted(t *testing.T, text string) {
 	t.Helper()
 	var content map[string]any

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// M2: what belonged to v0's controllers goes, what people wrote stays.
+// M2: fields of v0's controllers go, fields of users stay.
 func TestConvertV0_leavesTheControllersMarksBehind(t *testing.T) {
 	for what, c := range map[string]struct{ before, after string }{
 		"a zone of a development build": {`
@@ -88,7 +88,7 @@ func TestConvertV0_refusesWhatItIsNot(t *testing.T) {
 	}
 }
 
-// Entries that the zone has no longer, or with another TTL, are missing; what it has besides is told, and no fault.
+// Entries missing in the zone, or with another TTL, are reported; additional entries are shown without a fault.
 func TestCompare(t *testing.T) {
 	zone := parse(t, `
 kind: Zone

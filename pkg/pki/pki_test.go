@@ -28,7 +28,7 @@ func openBundle(t *testing.T, dir string, hosts []string, now time.Time) *Bundle
 	return must.Get(Open(dir, hosts, now))(t)
 }
 
-// A client of the kubeconfig is to a server of the bundle: trusted, and a member of system:masters.
+// The server of a bundle trusts its kubeconfig, as a member of system:masters.
 func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
 	b := openBundle(t, t.TempDir(), Hosts("127.0.0.1"), time.Now())
 	pair := must.Get(tls.X509KeyPair(b.ServingCert, b.ServingKey))(t)
@@ -53,7 +53,7 @@ func TestKubeconfig_letsItsHolderInAsAdministrator(t *testing.T) {
 	}
 }
 
-// P1
+// P1.
 func TestOpen_keepsKeysFromOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	openBundle(t, dir, Hosts(""), time.Now())
@@ -72,7 +72,7 @@ func TestOpen_keepsKeysFromOthers(t *testing.T) {
 	}
 }
 
-// P2
+// P2.
 func TestOpen_keepsWhatIsStillGood(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	first := openBundle(t, dir, []string{"localhost", "127.0.0.1"}, now)
@@ -96,7 +96,7 @@ func TestOpen_keepsWhatIsStillGood(t *testing.T) {
 	}
 }
 
-// P2, P3: half a pair is made anew, a broken file is named.
+// P2, P3: half a key pair is replaced, a damaged file is named.
 func TestOpen_meetsWhatACrashOrAnEditorLeft(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	first := openBundle(t, dir, []string{"localhost"}, now)
@@ -104,7 +104,7 @@ func TestOpen_meetsWhatACrashOrAnEditorLeft(t *testing.T) {
 	if b := openBundle(t, dir, []string{"localhost"}, now); bytes.Equal(b.AdminKey, first.AdminKey) || !bytes.Equal(b.CA, first.CA) {
 		t.Error("half a pair was kept, or the whole one was not")
 	}
-	// A new key beside the old certificate, as a crash between the two writes leaves it.
+	// A crash between the two writes leaves a new key beside the old certificate.
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "admin.key"), first.AdminKey, 0o600))
 	b := openBundle(t, dir, []string{"localhost"}, now)
 	if _, err := tls.X509KeyPair(b.AdminCert, b.AdminKey); err != nil {

@@ -21,8 +21,8 @@ func TestRank_earlierPrecedes(t *testing.T) {
 	}
 }
 
-// A claimant is written "id name=meaning ...", in the order of ranks, a name that it uses "+name=meaning", and a name
-// that it uses and does not claim now "+name".
+// A claimant is "id CLAIM ...", ordered by rank. A claim is name=meaning, or +name=meaning if the claimant uses the
+// name; +name is a use without a claim.
 func TestDecide(t *testing.T) {
 	for what, test := range map[string]struct{ claims, has, lost string }{
 		"the first has a name":                        {"one www=1; two www=2; three mail=3", "mail:three www:one", "two:one"},

@@ -48,8 +48,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	tests := []struct {
 		what string
 		msg  *mdns.Msg
-		// rcode, or transfer, or soa: NOERROR with the SOA alone; data: an answer, none: NOERROR without one, nx:
-		// NXDOMAIN, both with the SOA in the authority section
+		// rcode or transfer. soa: NOERROR with only the SOA. data: an answer. none: NOERROR without data, nx:
+		// NXDOMAIN, both with the SOA in the authority section.
 		udp, tcp int
 	}{
 		{"SOA", makeQuery("example.org.", mdns.TypeSOA), soa, soa},
@@ -71,7 +71,7 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 		{"A at the apex", makeQuery("example.org.", mdns.TypeA), none, none},
 		{"A of no Record's name", makeQuery(`a\.b.example.org.`, mdns.TypeA), nx, nx},
 		{"ANY", makeQuery("example.org.", mdns.TypeANY), data, data},
-		{"A of a zone not here", makeQuery("www.example.net.", mdns.TypeA), nx, nx}, // it is in the root zone
+		{"A of a zone not here", makeQuery("www.example.net.", mdns.TypeA), nx, nx}, // inside the root zone
 		{"MAILA", makeQuery("example.org.", mdns.TypeMAILA), mdns.RcodeRefused, mdns.RcodeRefused},
 		{"UPDATE", update, mdns.RcodeRefused, mdns.RcodeRefused},
 		{"NOTIFY", notify, mdns.RcodeRefused, mdns.RcodeRefused},
@@ -128,8 +128,8 @@ func TestRespond_toAllowedPeer(t *testing.T) {
 	}
 }
 
-// A source that is not allowed cannot tell a zone that is here from one that is not: the
-// answers differ in nothing but the question, and none is longer than what was asked.
+// An outsider cannot tell existing zones from others: answers differ only in the question, and none exceeds its
+// query.
 func TestRespond_outsiderLearnsNothing(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	stranger := testKey(t, "stranger.example.", tsig.HMACSHA256)
@@ -191,7 +191,7 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 	}
 }
 
-// Views are searched in order; the first that has the name serves it.
+// The first view with the name serves it.
 func TestRespond_firstNamedViewServes(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "a", "internal", "example.org.", 11), makeSnapshot(t, "b", "", "example.org.", 22),
 		makeSnapshot(t, "c", "", "example.net.", 33), makeSnapshot(t, "d", "secret", "example.com.", 44))
@@ -216,7 +216,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 	}
 }
 
-// steppedZones has steps that lead to its zone, and counts how often their difference is made.
+// steppedZones returns fixed steps, and counts the differences made.
 type steppedZones struct {
 	*zoneview.Set
 	steps []content.Step
@@ -232,8 +232,8 @@ func (z *steppedZones) Difference(*zoneview.Snapshot, serial.Serial) (zoneview.D
 	return zoneview.Difference{}, errors.New("not known")
 }
 
-// A difference is made over UDP where it may fit a message, and over TCP when the transfer has its place: one question
-// of 60 octets costs no more than its answer (attack 112).
+// A difference beyond a UDP message is made only over TCP with a transfer slot: a query costs no more than its answer
+// (attack 112).
 func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	var values []string
 	for i := range 100 {
@@ -269,7 +269,7 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	}
 }
 
-// ANY of a name with megabytes is answered by its smallest RRset, and the others are not read (attack 112).
+// ANY at a name with megabytes returns the smallest RRset without reading the others (attack 112).
 func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	rows := []string{"big A 192.0.2.1"}
 	for _, rtype := range []string{"TXT", "SPF"} {
@@ -292,7 +292,7 @@ func TestRespond_readsOneRRsetOfANY(t *testing.T) {
 	}
 }
 
-// RFC 1035 §4.2.1: what does not fit the asker's UDP size is TC, and whole over TCP.
+// RFC 1035 §4.2.1: an answer beyond the client's UDP size is TC, and whole over TCP.
 func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	label := strings.Repeat("l", 60) + "."
 	fqdn := label + label + label + "example."
@@ -312,7 +312,7 @@ func TestRespond_longSOAIsTruncatedOverUDP(t *testing.T) {
 	}
 }
 
-// Messages that lie: each is answered with FORMERR in twelve octets or dropped, quickly.
+// A malformed message gets FORMERR in twelve octets or nothing, quickly.
 func TestRespond_malformed(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	head := func(qd, an, ns, ar uint16) []byte {
@@ -325,7 +325,7 @@ func TestRespond_malformed(t *testing.T) {
 	question := []byte("\x07example\x03org\x00\x00\x06\x00\x01")
 	chain := head(1, 0, 0, 1)
 	chain = append(chain, question...)
-	for i := 0; i < 8000; i++ { // each pointer at the one before
+	for i := 0; i < 8000; i++ { // each points at the one before
 		chain = binary.BigEndian.AppendUint16(chain, 0xC000|uint16(min(len(chain)-2, 0x3FFF)))
 	}
 	tests := map[string][]byte{
@@ -365,7 +365,7 @@ func TestRespond_malformed(t *testing.T) {
 	}
 }
 
-// A key's name that came compressed does not make the refusal longer than the request.
+// A compressed key name makes no refusal longer than its request.
 func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
 	r := testResponder(t, serveZones(), nil)
 	label := strings.Repeat("k", 60) + "."
@@ -381,7 +381,6 @@ func TestRespond_refusedSignatureIsNoAmplifier(t *testing.T) {
 	}
 }
 
-// A link-local peer is in its prefix whatever interface it came through.
 func TestRule_coversAddressesWithAZone(t *testing.T) {
 	r := Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("fe80::/10")}}
 	if !r.covers(netip.MustParseAddr("fe80::1%eth0")) || r.covers(outside) {
@@ -445,7 +444,7 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// A name that no zone served here encloses is REFUSED, whatever is asked.
+// REFUSED for every name outside the zones and every type.
 func TestRespond_outsideOfEveryZone(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	for _, qname := range []string{".", "org.", "example.net.", "www.example.net.", `a\.b.example.`} {

@@ -15,12 +15,12 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Attacks are numbered as in the project's list; those not here are tested where their code is:
-// 29 TestRespond_outsiderLearnsNothing, 30 and 40 TestClass_peersSeeTheirOwnZonesAlone and
-// TestClass_namesAndKeysAreOneInEach, 31 TestTSIG_errors, 37 TestRespond_malformed and FuzzRespond, 38
-// TestTCP_connectionsAreBounded, TestTCP_slowSendersAreCut and TestTCP_readerThatNeverReadsIsCut.
+// Other attacks are tested beside their code: 29 TestRespond_outsiderLearnsNothing, 30 and 40
+// TestClass_peersSeeTheirOwnZonesAlone and TestClass_namesAndKeysAreOneInEach, 31 TestTSIG_errors, 37
+// TestRespond_malformed and FuzzRespond, 38 TestTCP_connectionsAreBounded, TestTCP_slowSendersAreCut and
+// TestTCP_readerThatNeverReadsIsCut.
 
-// withCookie asks for qname with EDNS and a cookie (RFC 7873), which the primary does not understand.
+// withCookie adds a cookie (RFC 7873), unknown to the primary.
 func withCookie(qname string, qtype uint16) *mdns.Msg {
 	m := makeQuery(qname, qtype)
 	m.SetEdns0(4096, false)
@@ -28,7 +28,6 @@ func withCookie(qname string, qtype uint16) *mdns.Msg {
 	return m
 }
 
-// Options that do not add up are malformed.
 func TestOptions_malformed(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	wire := packMessage(t, withCookie("example.org.", mdns.TypeSOA))
@@ -38,8 +37,8 @@ func TestOptions_malformed(t *testing.T) {
 	}
 }
 
-// Attack 35: what a forged source gets out of it. An outsider's address gets no more than was sent; that of an allowed
-// peer at most 512 octets without TSIG, and ANY is one RRset (RFC 8482).
+// Attack 35: a forged outsider's address gets no more octets than the query, an allowed peer's at most 512 without
+// TSIG, and ANY a single RRset (RFC 8482).
 func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	rows := makeHosts(0)
 	for i := range 30 {
@@ -80,7 +79,7 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 		t.Errorf("ANY over TCP: %d records, want all 32", len(any.Answer))
 	}
 
-	// Signed, the same question is answered as far as UDP goes.
+	// A signed query gets the client's UDP size.
 	question := withCookie("any.example.org.", mdns.TypeA)
 	if first := unpackMessage(t, r.answerMessage(packMessage(t, question), loopback, false).msg); !first.Truncated ||
 		len(first.Answer) > 0 {
@@ -93,7 +92,7 @@ func TestAttack35_forgedSourcesAmplifyLittle(t *testing.T) {
 	}
 }
 
-// Attacks 32, 34 and 36: a replayed or forged NOTIFY or UPDATE changes nothing and gets no more back than was sent.
+// Attacks 32, 34 and 36: a replayed or forged NOTIFY or UPDATE changes nothing, and its answer is no longer.
 func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
@@ -129,8 +128,7 @@ func TestAttack32_34_36_nobodyWritesToAPrimary(t *testing.T) {
 	}
 }
 
-// RFC 6891 §6.1.3: a version that we do not speak is answered with BADVERS and ours, and nothing of a zone, whatever
-// its options are.
+// RFC 6891 §6.1.3: an unknown EDNS version gets BADVERS with version 0, without zone data.
 func TestBadVersion_saysOurs(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, nil))
 	q := withCookie("example.org.", mdns.TypeSOA)

@@ -26,8 +26,8 @@ import (
 
 var elsewhere = netip.MustParseAddr("192.0.2.53")
 
-// twoClasses are "red", for peers with its key, and "blue", for peers elsewhere; example.org is red, example.net
-// is blue, example.com is both and example.edu is in neither.
+// twoClasses: "red" has a key, "blue" foreign addresses. example.org is red, example.net blue, example.com both,
+// example.edu neither.
 func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey tsig.Key) {
 	t.Helper()
 	key, blueKey = testKey(t, "red.example.", tsig.HMACSHA256), testKey(t, "blue.example.", tsig.HMACSHA256)
@@ -50,7 +50,7 @@ func twoClasses(t *testing.T) (p *Primary, red, blue *Class, key, blueKey tsig.K
 	return p, red, blue, key, blueKey
 }
 
-// Promise 2, for classes: a peer of one class cannot tell a zone of another, or its catalog, from none.
+// Promise 2: a class's peer cannot tell another class's zone or catalog from a missing zone.
 func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 	p, _, _, key, blueKey := twoClasses(t)
 	r := p.tcp.responder
@@ -91,7 +91,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 			if own {
 				continue
 			}
-			// As long as the zone, so that all else can be compared.
+			// Equal length makes the rest comparable.
 			absent := strings.Repeat("x", len(zone)-len(".invalid.")+1) + "invalid."
 			absent = absent[:len(zone)-len("invalid.")-1] + ".invalid."
 			for _, qtype := range []uint16{mdns.TypeSOA, mdns.TypeAXFR, mdns.TypeIXFR, mdns.TypeA, mdns.TypeTXT} {
@@ -99,7 +99,7 @@ func TestClass_peersSeeTheirOwnZonesAlone(t *testing.T) {
 				if there == nil || not == nil || len(there) != len(not) {
 					t.Fatalf("%s: type %d of %s: %x, of %s: %x", peer.what, qtype, zone, there, absent, not)
 				}
-				// Header and counts; with a key the MAC is of the question too, and differs with it.
+				// Header and counts; the MAC covers the question.
 				if !bytes.Equal(there[:headerLen], not[:headerLen]) || !bytes.Equal(there[headerLen+len(zone)+1:headerLen+len(zone)+5], not[headerLen+len(zone)+1:headerLen+len(zone)+5]) {
 					t.Errorf("%s: type %d of %s and of %s differ:\n%x\n%x", peer.what, qtype, zone, absent, there, not)
 				}
@@ -120,7 +120,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 			t.Errorf("a zone whose name is another's: %v", zone)
 		}
 	}
-	// Whose the name was leaves it to the next.
+	// The former holder leaves the name to the next.
 	red.Set(Membership{Members: []Member{{"other", org.Zone}}, Serial: 1002})
 	if zone := red.nameOf("other"); zone != org.Zone {
 		t.Errorf("the next: %v", zone)
@@ -145,7 +145,7 @@ func TestClass_namesAndKeysAreOneInEach(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the same key in two classes: %v", err)
 	}
-	// The key stays while one class has it.
+	// The key stays until the last class releases it.
 	red.Close()
 	red.Close()
 	m := makeQuery("example.org.", mdns.TypeSOA)
@@ -172,7 +172,6 @@ func settledCatalog(t *testing.T, p *Primary, c *Class) *zoneview.Snapshot {
 	return s
 }
 
-// catalogOf transfers the catalog of a class without the network.
 func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members map[string]string) {
 	t.Helper()
 	s := settledCatalog(t, p, c)
@@ -194,8 +193,7 @@ func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members ma
 	return s.Serial(), members
 }
 
-// A member that no server is expected to have yet is the same member before and after: its label stays, and the TTL
-// alone tells them apart.
+// Before and after its first confirmation a member has the same label, and another TTL.
 func TestCatalog_tellsUnconfirmedMembersByTTL(t *testing.T) {
 	p, red, _, _, _ := twoClasses(t)
 	ttls := func() map[string]uint32 {
@@ -235,7 +233,7 @@ func TestCatalog_tellsUnconfirmedMembersByTTL(t *testing.T) {
 	if err != nil || len(d.Removed) != 1 || len(d.Added) != 1 {
 		t.Errorf("IXFR: %+v, %v", d, err)
 	}
-	// A catalog that is made anew has the same.
+	// A new catalog has the same TTLs.
 	set(1012, dns.UnconfirmedTTL, map[string]bool{"org": true})
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("other.catalog.example.")}))
 	if got := slices.Sorted(maps.Values(ttls())); !slices.Equal(got, []uint32{0, dns.UnconfirmedTTL}) {
@@ -243,8 +241,7 @@ func TestCatalog_tellsUnconfirmedMembersByTTL(t *testing.T) {
 	}
 }
 
-// RFC 9432 §4, §5: what the catalog lists is the class, under labels that say which object is meant, and its serial
-// is that of the members.
+// RFC 9432 §4, §5: the catalog lists the class under labels by object, with the serial of its members.
 func TestCatalog_listsTheClass(t *testing.T) {
 	p, red, _, _, _ := twoClasses(t)
 	now := time.Unix(1800000000, 0)
@@ -265,7 +262,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if !strings.HasSuffix(before, ".zones.red.catalog.example.") || strings.Count(before, ".") != 5 {
 		t.Errorf("label %q", before)
 	}
-	// Made anew, and renamed.
+	// Created again, and renamed.
 	again, renamed := Member{"org-2", name.MustParse("example.org.")}, Member{"com", name.MustParse("renamed.example.")}
 	red.Set(Membership{Members: []Member{again, renamed}, Serial: 1010})
 	if wait := red.publishCatalog(now); wait != 0 {
@@ -278,7 +275,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if begun != 1000 || after != 1010 {
 		t.Errorf("from serial %d to %d", begun, after)
 	}
-	// Two changes soon after one another are one.
+	// Two quick changes are published together.
 	red.Set(Membership{Members: []Member{renamed}, Serial: 1011})
 	red.Set(Membership{Serial: 1012})
 	if wait := red.publishCatalog(now.Add(catalogInterval / 5)); wait != catalogInterval*4/5 {
@@ -289,7 +286,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if len(members) != 0 || at != 1012 {
 		t.Errorf("%d at %d", len(members), at)
 	}
-	// A change that comes and goes before it is published changes nothing.
+	// A change reverted before publication changes nothing.
 	red.Set(Membership{Members: []Member{{"brief", name.MustParse("brief.example.")}}, Serial: 1013})
 	red.Set(Membership{Serial: 1014})
 	red.publishCatalog(now.Add(5 * time.Second))
@@ -300,7 +297,7 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	if err != nil || len(d.Removed) != 2 || len(d.Added) != 0 {
 		t.Errorf("IXFR from the first serial: %+v, %v", d, err)
 	}
-	// A store that went back: what is published is what it has, under the serial that stands for it.
+	// A restored store publishes its content, under its own serial.
 	red.Set(Membership{Members: []Member{renamed}, Serial: 900})
 	red.publishCatalog(now.Add(10 * time.Second))
 	if at, members := catalogOf(t, p, red); len(members) != 1 || at != 900 {
@@ -311,8 +308,8 @@ func TestCatalog_listsTheClass(t *testing.T) {
 	}
 }
 
-// Two primaries that know the same say the same, independent of what they published before; a difference from a
-// serial that one of them did not publish is the whole zone.
+// Primaries with equal members publish equal catalogs, whatever they published before. A difference from a foreign
+// serial is the whole zone.
 func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	make := func(memberships ...Membership) (*Primary, *Class) {
 		p := must.Get(New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
@@ -340,7 +337,7 @@ func TestCatalog_isTheSameAtEveryPrimary(t *testing.T) {
 	}
 }
 
-// A zone whose delivery is paused is listed, so that no secondary removes it, and not handed out.
+// A paused zone is listed, so that no secondary drops it, but not transferred.
 func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	p, red, _, key, _ := twoClasses(t)
 	members := []Member{{"org", name.MustParse("example.org.")}, {"com", name.MustParse("example.com.")}}
@@ -359,8 +356,7 @@ func TestClass_pausedZonesAreListedAndNotHandedOut(t *testing.T) {
 	}
 }
 
-// A zone that is signed elsewhere is handed to the peer that signs it and to no other: a follower that had it from here
-// too would answer without signatures. The zones that are not signed are handed to both.
+// A zone signed elsewhere is transferred only to its signer: another follower would serve the unsigned zone.
 func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	p, red, _, follower, signer := twoClasses(t)
 	must.Succeed(t, red.Update(ClassConfig{Catalog: name.MustParse("red.catalog.example."), Keys: []tsig.Key{follower, signer},
@@ -389,7 +385,7 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 			t.Errorf("signed %v: of another zone follower and signer get %d", step.signed, got)
 		}
 	}
-	// A primary that is started again begins with what is signed.
+	// A restarted primary starts with the signed zones.
 	red.Close()
 	config := ClassConfig{Name: "red", Keys: []tsig.Key{follower, signer},
 		Allow: []Rule{{Key: follower.Name}, {Key: signer.Name, Signs: true}}}
@@ -399,7 +395,6 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	}
 }
 
-// Each class's targets are told of its zones and its catalog, and of nothing else.
 func TestClass_tellsItsOwnTargets(t *testing.T) {
 	red, blue := newSecondary(t, confirmNotify), newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 10), makeSnapshot(t, "net", "", "example.net.", 20))
@@ -447,7 +442,7 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	set.Put(makeSnapshot(t, "net", "", "example.net.", 21), true)
 	heard(red, "catalog.example.", "example.org.10", "example.org.11")
 	heard(blue, "example.net.20", "example.net.21")
-	// A target that comes later is told of what there is.
+	// A new target is notified of everything.
 	late := newSecondary(t, confirmNotify)
 	must.Succeed(t, class.Update(ClassConfig{Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: late.addressOf()}}}))
 	heard(late, "catalog.example.", "example.org.11")
@@ -455,8 +450,7 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	before := count(blue)
 	other.Announce("net")
 	blue.waitForNotifies(t, before+1)
-	// A target that has no such zone may have missed the catalog: BIND forgets a NOTIFY that comes while an earlier
-	// query of it fails.
+	// A target without the zone may have missed the catalog: BIND drops a NOTIFY during a failing query.
 	before = count(late)
 	class.Announce("org")
 	late.waitForNotifies(t, before+2)

@@ -37,7 +37,6 @@ func testKey(t testing.TB, keyName string, a tsig.Algorithm) tsig.Key {
 	return must.Get(tsig.NewKey(keyName, a, []byte("a secret of thirty-two octets ok")))(t)
 }
 
-// makeHeader returns a zone's header with one name server outside of it.
 func makeHeader(fqdn string) content.Header {
 	return content.Header{
 		FQDN: name.MustParse(fqdn), TTL: 300, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360,
@@ -45,8 +44,7 @@ func makeHeader(fqdn string) content.Header {
 	}
 }
 
-// makeSnapshot returns a zone whose RRsets are given as "owner type value"; equal owners and types
-// form one RRset.
+// makeSnapshot parses "owner type value"; equal owners and types form an RRset.
 func makeSnapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records ...string) *zoneview.Snapshot {
 	t.Helper()
 	var sets []content.RRset
@@ -74,7 +72,7 @@ func makeSnapshot(t testing.TB, uid, view, fqdn string, s serial.Serial, records
 	return zoneview.NewSnapshot(z, makeHeader(fqdn), s, 1, sethash.State{}, slices.Values(sets))
 }
 
-// makeHosts returns n A records with owners of varied length, so that message edges fall anywhere.
+// makeHosts returns n A records with owners of varied length, which shift message edges.
 func makeHosts(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -127,7 +125,7 @@ func unpackMessage(t testing.TB, b []byte) *mdns.Msg {
 	return m
 }
 
-// macBy has miekg/dns sign and verify with a key: the digest is that library's, only the MAC over it is the key's.
+// macBy lets miekg/dns compute the digest, and the key only the MAC.
 type macBy struct{ tsig.Key }
 
 func (k macBy) Generate(digest []byte, _ *mdns.TSIG) ([]byte, error) { return k.MAC(digest), nil }
@@ -139,7 +137,6 @@ func (k macBy) Verify(digest []byte, record *mdns.TSIG) error {
 	return nil
 }
 
-// startPrimary runs a primary until the test ends.
 func startPrimary(t testing.TB, c Config) *Primary {
 	t.Helper()
 	if c.Views == nil {

@@ -27,7 +27,6 @@ import (
 
 func (m *message) size() int { return len(m.buf) - lengthOctets }
 
-// collectTransfer runs the transfer that answers m and returns its messages without length octets.
 func collectTransfer(t testing.TB, r *responder, wire []byte) [][]byte {
 	t.Helper()
 	a := r.answerMessage(wire, loopback, true)
@@ -48,7 +47,6 @@ func collectTransfer(t testing.TB, r *responder, wire []byte) [][]byte {
 	return out
 }
 
-// readTransfer returns the records of a transfer in order, read by miekg/dns, as text.
 func readTransfer(t testing.TB, messages [][]byte) []string {
 	t.Helper()
 	var out []string
@@ -64,7 +62,6 @@ func readTransfer(t testing.TB, messages [][]byte) []string {
 	return out
 }
 
-// listWanted returns the entries of a snapshot and the SOA again, through miekg/dns's own reader.
 func listWanted(t testing.TB, s *zoneview.Snapshot) []string {
 	t.Helper()
 	var out []string
@@ -87,9 +84,8 @@ func expectSame(t testing.TB, what string, got, want []string) {
 	}
 }
 
-// RFC 5936 §2.2, coredns/coredns#7859: wherever the edge of a message falls, no record is
-// lost, doubled or moved, and no message is longer than 65,535 octets. Sizes near the edge
-// are met by growing one record octet by octet.
+// RFC 5936 §2.2, coredns/coredns#7859: no message edge loses, doubles or moves a record, and no message exceeds
+// 65,535 octets. One record grows octet by octet to meet every edge.
 func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: messages are made by one goroutine, of which the race detector learns nothing")
@@ -135,7 +131,7 @@ func TestTransfer_messageEdgesLoseNothing(t *testing.T) {
 	}
 }
 
-// A record whose size makes a message full to the octet is still sent once.
+// A record that fills a message exactly is sent once.
 func TestMessage_limitIsExact(t *testing.T) {
 	zone, owner, data := name.MustParse("example."), name.MustRel("a"), []byte{192, 0, 2, 1}
 	m := newMessage()
@@ -170,7 +166,7 @@ func TestMessage_limitIsExact(t *testing.T) {
 	}
 }
 
-// RFC 8945 §5.3.1: every message of a signed transfer is signed, in a chain that miekg/dns verifies.
+// RFC 8945 §5.3.1: every message of a signed transfer is signed, in a chain verified by miekg/dns.
 func TestTransfer_everyMessageSigned(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(8000)...)
@@ -189,8 +185,8 @@ func TestTransfer_everyMessageSigned(t *testing.T) {
 	expectSame(t, "signed", readTransfer(t, messages), listWanted(t, s))
 }
 
-// A record that a listing shows and no message can carry ends the transfer before its closing SOA;
-// one that is not listed is not missing.
+// A listed record too large for any message ends the transfer before its closing SOA; an unlisted record is not
+// missing.
 func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	listed := func(s *zoneview.Snapshot) (n int) {
 		for range s.Entries() {
@@ -221,7 +217,7 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 		switch {
 		case (err == nil) != tc.sent:
 			t.Errorf("%s %.40q: %v", tc.set.Type, tc.set.Data, err)
-		case errors.Is(err, errTooLarge): // behind whole messages
+		case errors.Is(err, errTooLarge): // after whole messages
 		case err != nil && octets > 0:
 			t.Errorf("%s %.40q: %d octets went out", tc.set.Type, tc.set.Data, octets)
 		case err == nil && sent.records != listed(s)+1:
@@ -230,8 +226,8 @@ func TestTransfer_endsVisiblyWhenARecordCannotBeSent(t *testing.T) {
 	}
 }
 
-// RFC 1035 §4.1.4: names are compressed, no pointer leaves its reach, and a question in
-// other case does not colour the owners.
+// RFC 1035 §4.1.4: names are compressed, no pointer exceeds its range, and the question's case does not affect
+// owners.
 func TestMessage_compression(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 9, makeHosts(3000)...)
 	r := testResponder(t, serveZones(s), Rules(local, nil))
@@ -262,7 +258,7 @@ func TestMessage_compression(t *testing.T) {
 	}
 }
 
-// Names of zone and rdata, whatever they have in common, come out as they went in.
+// Names survive compression, with any common parts.
 func TestCompressor_namesSurvive(t *testing.T) {
 	labels := []string{"a", "b", "c", "example", "org", "www", "*", "_tcp", strings.Repeat("x", 63)}
 	rapid.Check(t, func(t *rapid.T) {
@@ -299,7 +295,7 @@ func TestCompressor_namesSurvive(t *testing.T) {
 				value.Text = "1 2 3 " + host()
 			case rdata.SOA:
 				value.Text = host() + " " + host() + " 1 2 3 4 5"
-			case rdata.TXT: // moves what follows beyond the reach of pointers
+			case rdata.TXT: // moves the rest out of pointers' range
 				value.Text = `"` + strings.Repeat("t", rapid.IntRange(0, 4000).Draw(t, "length")) + `"`
 			default:
 				value.Text = host()
@@ -336,13 +332,13 @@ func TestCompressor_namesSurvive(t *testing.T) {
 	})
 }
 
-// RFC 3597 §4: names are compressed in the types of RFC 1035 and in no other.
+// RFC 3597 §4: only the types of RFC 1035 compress names.
 func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	host := rdata.AppendName(nil, zone)
 	for _, tc := range []struct {
 		t    rdata.Type
-		head int // octets in front of the name
+		head int // octets before the name
 		want bool
 	}{{rdata.NS, 0, true}, {rdata.CNAME, 0, true}, {rdata.PTR, 0, true}, {rdata.MX, 2, true}, {rdata.DNAME, 0, false}, {rdata.SRV, 6, false}, {rdata.KX, 2, false}, {65280, 0, false}, {65280, 2, false}} {
 		m := newMessage()
@@ -359,8 +355,7 @@ func TestMessage_compressesOnlyWhereEverybodyReads(t *testing.T) {
 	}
 }
 
-// The first design promise of a transfer: memory does not grow with the zone. One message
-// is packed again and again in the same buffer.
+// Memory does not grow with the zone: all messages share one buffer.
 func TestTransfer_flatMemory(t *testing.T) {
 	m := newMessage()
 	first := &m.buf[:1][0]

@@ -15,16 +15,15 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// badLine is a secondary at the end of a line that loses, doubles and delays what it carries, by a rule that needs no
-// luck. It knows a zone's serial as one that took every NOTIFY it heard would.
+// badLine is a secondary behind a line that deterministically loses, doubles and delays messages.
 type badLine struct {
 	conn *net.UDPConn
 
 	mu     sync.Mutex
 	heard  map[string]int    // NOTIFYs of a zone
 	latest map[string]uint32 // serial
-	flying map[string]int    // NOTIFYs of a zone that are about to be answered
-	most   int               // of them for one zone
+	flying map[string]int    // NOTIFYs of a zone without an answer yet
+	most   int               // maximum for one zone
 	total  int
 }
 
@@ -58,18 +57,18 @@ func (b *badLine) takeNotify(m *mdns.Msg, from *net.UDPAddr) {
 	b.mu.Lock()
 	b.total++
 	b.heard[zone]++
-	n := b.heard[zone] + len(zone) // so that zones differ
+	n := b.heard[zone] + len(zone) // zones differ
 	if n%8 != 0 {
 		b.latest[zone] = max(b.latest[zone], serial)
 	}
-	if n%8 <= 1 { // the NOTIFY was lost, or its answer is
+	if n%8 <= 1 { // the NOTIFY or its answer is lost
 		b.mu.Unlock()
 		return
 	}
 	b.flying[zone]++
 	b.most = max(b.most, b.flying[zone])
 	b.mu.Unlock()
-	time.Sleep(time.Duration(n%3) * 10 * time.Millisecond) // answers overtake each other
+	time.Sleep(time.Duration(n%3) * 10 * time.Millisecond) // answers are reordered
 	b.mu.Lock()
 	b.flying[zone]--
 	b.mu.Unlock()
@@ -82,9 +81,8 @@ func (b *badLine) takeNotify(m *mdns.Msg, from *net.UDPAddr) {
 	}
 }
 
-// F21: a thousand zones get new serials at once, three times, over a line that loses, doubles and delays NOTIFYs and
-// their answers. Each target hears of the last serial of each zone, with one NOTIFY at a time in flight for a zone and
-// a bounded number of them in all; another target with a good line does not wait for it.
+// F21: a thousand zones get new serials at once, three times, over a bad line. Each target gets each zone's last
+// serial, with a NOTIFY in flight a zone and a bounded total. A target with a good line does not wait.
 func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 	const rounds = 3
 	zones := 1000

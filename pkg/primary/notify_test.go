@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// secondary is a target of NOTIFYs that answers as it is told. It notes what it heard.
+// secondary is a scripted target that records NOTIFYs.
 type secondary struct {
 	conn   *net.UDPConn
 	answer func(n int, m *mdns.Msg) *mdns.Msg // nil: stays silent; n counts from 1
@@ -82,7 +82,6 @@ func (s *secondary) listSerials() []uint32 {
 	return append([]uint32(nil), s.heard...)
 }
 
-// waitForNotifies returns when n NOTIFYs came.
 func (s *secondary) waitForNotifies(t testing.TB, n int) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -103,7 +102,7 @@ func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
 	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyInterval: time.Millisecond})
 	target.waitForNotifies(t, 1)
-	least := time.Hour // of several times: a machine that is busy with other tests is late at some of them
+	least := time.Hour // of several: a busy machine delays some
 	for serial := uint32(2); serial < 5; serial++ {
 		begin := time.Now()
 		set.Put(makeSnapshot(t, "u", "", "example.org.", serialOf(serial)), true)
@@ -118,7 +117,7 @@ func TestNotify_newSerialIsAnnouncedAtOnce(t *testing.T) {
 	}
 }
 
-// The serial did not change: nothing is said (P11: nothing changed, nothing done).
+// An unchanged serial is not repeated (P11: nothing changed, nothing done).
 func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1))
@@ -134,8 +133,7 @@ func TestNotify_sameSerialIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Hundreds of changes: the target hears one NOTIFY an interval, never two at a time, and
-// the last one it hears is the newest.
+// Hundreds of changes cause one NOTIFY an interval, never two in flight, and the newest serial last.
 func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	var sending sync.Mutex
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
@@ -153,7 +151,7 @@ func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	target.waitForNotifies(t, 1)
 	for serial := uint32(2); serial <= last; serial++ {
 		set.Put(makeSnapshot(t, "u", "", "example.org.", serialOf(serial)), true)
-		time.Sleep(time.Millisecond) // so that there is time for many, were they not coalesced
+		time.Sleep(time.Millisecond) // time for many NOTIFYs without coalescing
 	}
 	deadline := time.After(2 * time.Minute)
 	for {
@@ -177,8 +175,7 @@ func TestNotify_coalescesAndSendsOneAtATime(t *testing.T) {
 	}
 }
 
-// RFC 1996 §3.6: repeated until confirmed, with a growing pause, and not for ever. A
-// refusal is no confirmation; a NOTIFY with another id is none either.
+// RFC 1996 §3.6: repeated with backoff until confirmed, and not forever. Neither a refusal nor another id confirms.
 func TestNotify_repeatsUntilConfirmed(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		switch n {
@@ -210,7 +207,7 @@ func TestNotify_givesUpAndStartsAgainWithANewSerial(t *testing.T) {
 	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: target.addressOf()}}, NotifyTimeout: 5 * time.Millisecond,
 		NotifyBackoff: time.Millisecond, NotifyInterval: time.Millisecond, NotifyAttempts: 3})
 	target.waitForNotifies(t, 3)
-	time.Sleep(100 * time.Millisecond) // long enough for a fourth, were there one
+	time.Sleep(100 * time.Millisecond) // time for a fourth
 	if got := target.listSerials(); len(got) != 3 {
 		t.Errorf("%v: three attempts were allowed", got)
 	}
@@ -218,7 +215,6 @@ func TestNotify_givesUpAndStartsAgainWithANewSerial(t *testing.T) {
 	target.waitForNotifies(t, 6)
 }
 
-// A dead target does not keep a serial from a living one.
 func TestNotify_targetsAreIndependent(t *testing.T) {
 	dead := newSecondary(t, func(int, *mdns.Msg) *mdns.Msg { return nil })
 	alive := newSecondary(t, confirmNotify)
@@ -235,7 +231,7 @@ func TestNotify_targetsAreIndependent(t *testing.T) {
 	}
 }
 
-// RFC 8945 §5.3: a signed NOTIFY is confirmed by a signed answer only.
+// RFC 8945 §5.3: only a signed answer confirms a signed NOTIFY.
 func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
 	other := must.Get(tsig.NewKey("transfer.example.", tsig.HMACSHA256, []byte("another secret, as long as this")))(t)
@@ -271,7 +267,7 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("not repeated after an unsigned answer")
 	}
-	// An answer signed with another secret is no answer.
+	// An answer with another secret does not count.
 	sk := must.Get(tsig.NewSigningKey(other))(t)
 	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
 	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.roster.Load().keys[k.Name], time.Now())
@@ -285,7 +281,7 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	}
 }
 
-// A zone that a view hides is not announced; when the hiding zone goes, the other one is.
+// A zone hidden by a view is announced only after the hiding zone is gone.
 func TestNotify_followsWhatIsServed(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "inner", "internal", "example.org.", 50), makeSnapshot(t, "outer", "", "example.org.", 10))
@@ -309,8 +305,7 @@ func TestNotify_followsWhatIsServed(t *testing.T) {
 	}
 }
 
-// A target that was away hears a new serial at once when it is back, however long the backoff of
-// the old one has grown.
+// A returning target gets a new serial at once, at any backoff of the old.
 func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	target := newSecondary(t, func(n int, m *mdns.Msg) *mdns.Msg {
 		if n == 1 {
@@ -329,8 +324,7 @@ func TestNotify_aNewSerialDoesNotWaitOutTheBackoff(t *testing.T) {
 	}
 }
 
-// A catalog does not wait behind the zones in it, of which its follower knows nothing yet: here it answers for none
-// of them.
+// A catalog does not wait behind its members, which a consumer without the catalog does not answer.
 func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	var members []Member
 	var zones []*zoneview.Snapshot
@@ -360,8 +354,8 @@ func TestNotify_aCatalogDoesNotWaitForItsMembers(t *testing.T) {
 	}
 }
 
-// A secondary that ignores the catalog is told of the zones of the class, and not of the catalog; one that transfers
-// the zones from another server is told of the catalog alone.
+// A secondary that ignores the catalog gets NOTIFY only for zones; a secondary behind another server only for the
+// catalog.
 func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
@@ -388,8 +382,7 @@ func TestNotify_ofWhatIsTransferred(t *testing.T) {
 	}
 }
 
-// The signer is told of the zones that it signs, the others of all others: also when a zone comes to be signed, and
-// when it is not any more.
+// The signer gets NOTIFY for zones that it signs, the others for all others, also when signing begins or ends.
 func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 7))
 	answers := func(_ int, m *mdns.Msg) *mdns.Msg { return new(mdns.Msg).SetReply(m) }
@@ -422,8 +415,8 @@ func TestNotify_theSignerOfWhatItSigns(t *testing.T) {
 	}
 }
 
-// A target that is told before it can ask would ask in vain: no NOTIFY is sent before Reachable returns, and then every
-// zone is announced at its serial of then.
+// No NOTIFY is sent before Reachable returns, as the target could not transfer; then every zone is announced at its
+// current serial.
 func TestNotify_waitsUntilTargetsReachUs(t *testing.T) {
 	target := newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "u", "", "example.org.", 1), makeSnapshot(t, "v", "", "example.net.", 1))

@@ -56,7 +56,7 @@ func receiveMessage(t testing.TB, conn net.Conn) *mdns.Msg {
 	return unpackMessage(t, b)
 }
 
-// closedBy reports whether the other side ends the connection by then, without a word.
+// closedBy reports whether the peer closes the connection within d without data.
 func closedBy(conn net.Conn, d time.Duration) bool {
 	conn.SetReadDeadline(time.Now().Add(d))
 	n, err := conn.Read(make([]byte, 1))
@@ -68,8 +68,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// One port serves both transports; a client may send several questions before it reads
-// (RFC 7766 §6.2.1.1) and gets whole answers in order.
+// One port serves both transports; pipelined queries (RFC 7766 §6.2.1.1) get whole answers in order.
 func TestPrimary_servesBothTransports(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(5000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s)})
@@ -98,7 +97,7 @@ func TestPrimary_servesBothTransports(t *testing.T) {
 	}
 }
 
-// A socket bound to all addresses answers from the one that was asked.
+// A wildcard socket answers from the queried address.
 func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)),
 		Listen: netip.MustParseAddrPort("0.0.0.0:0")})
@@ -107,7 +106,7 @@ func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	conn.Write(packMessage(t, makeQuery("example.org.", mdns.TypeSOA)))
 	buf := make([]byte, 512)
-	if _, err := conn.Read(buf); err != nil { // a connected socket takes nothing from another address
+	if _, err := conn.Read(buf); err != nil { // a connected socket drops other sources
 		t.Fatal(err)
 	}
 }
@@ -126,7 +125,7 @@ func TestNew_takenPortIsNamed(t *testing.T) {
 		defer udp.Close()
 		_, err = New(Config{Zones: serveZones(), Listen: udp.LocalAddr().(*net.UDPAddr).AddrPort()})
 		if err == nil || !strings.Contains(err.Error(), "tcp") {
-			break // else another process has the number for TCP
+			break // else another process has the TCP port
 		}
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "udp") {
@@ -143,8 +142,7 @@ func TestNew_reportsAllFaults(t *testing.T) {
 	}
 }
 
-// Connections beyond a client's share are closed; another client's share is untouched, and
-// outsiders have places of their own.
+// Connections beyond a client's share are closed, without effect on other clients; outsiders have separate slots.
 func TestTCP_connectionsAreBounded(t *testing.T) {
 	p := startPrimary(t, Config{
 		Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), MaxConns: 4, MaxConnsPerClient: 2,
@@ -180,7 +178,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	if works(from(peer), mdns.RcodeSuccess) {
 		t.Error("a third connection of a client whose share is two")
 	}
-	// As many more wait: they are served when a place is free, and not closed.
+	// As many again wait for a slot, without being closed.
 	last, waits := from(peer), make(chan bool)
 	if !works(from(other), mdns.RcodeSuccess) {
 		t.Error("another client is not served while one waits")
@@ -213,8 +211,7 @@ func TestTCP_connectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Attack 78: where a key is asked for and any address may have it, connections that do not sign take no place of
-// those that do: 512 connections from four addresses, kept by unsigned questions, and a signed transfer is answered.
+// Attack 78: if a key is required from any address, unsigned connections take no slot from signed ones.
 func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	key := testKey(t, "transfer.example.", tsig.HMACSHA256)
@@ -255,7 +252,7 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	if !closedBy(idle[0], time.Minute) {
 		t.Error("the oldest that did not sign is not cut")
 	}
-	// A connection that has signed stays for IdleTimeout, and is no newcomer any more.
+	// A connection that has signed stays for IdleTimeout.
 	for range 200 {
 		sendMessage(t, from("127.0.0.6"), unsigned)
 	}
@@ -265,13 +262,13 @@ func TestTCP_idleConnectionsTakeNoPeersPlaces(t *testing.T) {
 	}
 }
 
-// Slow-loris: a connection that says nothing, and one that never ends its message.
+// Slow-loris: a silent connection, and a message without an end.
 func TestTCP_slowSendersAreCut(t *testing.T) {
 	silent := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: 150 * time.Millisecond, ReadTimeout: time.Hour}))
 	half := dialTCP(t, startPrimary(t, Config{Zones: serveZones(), IdleTimeout: time.Hour, ReadTimeout: 150 * time.Millisecond}))
 	half.Write([]byte{0, 40, 1})
 	go func() {
-		for range 20 { // an octet now and then does not extend it
+		for range 20 { // single octets do not extend the timeout
 			if _, err := half.Write([]byte{0}); err != nil {
 				return
 			}
@@ -286,8 +283,7 @@ func TestTCP_slowSendersAreCut(t *testing.T) {
 	}
 }
 
-// A reader that never reads is cut by WriteTimeout and gives its transfer's place back;
-// until then the next transfer waits its turn.
+// WriteTimeout cuts a reader that never reads; the next transfer waits until then.
 func TestTCP_readerThatNeverReadsIsCut(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(200000)...)
 	p := startPrimary(t, Config{Zones: serveZones(s), MaxTransfers: 1, WriteTimeout: 300 * time.Millisecond})
@@ -331,7 +327,7 @@ func TestTCP_transferThatWaitsTooLongIsServfail(t *testing.T) {
 	}
 }
 
-// Garbage on a real socket neither ends the process nor the service.
+// Garbage on a socket stops neither process nor service.
 func TestPrimary_survivesGarbage(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7))})
 	at := p.Addr().String()
@@ -356,11 +352,10 @@ func TestPrimary_survivesGarbage(t *testing.T) {
 	}
 }
 
-// Stop: idle connections end at once, a running transfer is finished, a stuck one is cut
-// after StopTimeout.
+// At stop, idle connections end at once, a transfer completes, a stuck transfer is cut after StopTimeout.
 func TestRun_stopsGracefully(t *testing.T) {
 	s := makeSnapshot(t, "u", "", "example.org.", 7, makeHosts(20000)...)
-	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets hold
+	huge := makeSnapshot(t, "v", "", "huge.example.", 7, makeHosts(150000)...) // more than sockets buffer
 	p, err := New(Config{Zones: serveZones(s, huge), Views: []string{""}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
 		Allow: Rules(local, nil), StopTimeout: 4 * time.Second})
 	if err != nil {
@@ -400,7 +395,6 @@ func TestRun_stopsGracefully(t *testing.T) {
 	}
 }
 
-// A listener that goes away ends Run with an error.
 func TestRun_lostListenerIsAnError(t *testing.T) {
 	p := must.Get(New(Config{Zones: serveZones(), Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
 	p.pair.tcp.Close()

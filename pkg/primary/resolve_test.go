@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// The answers of a zone, as the RFCs want them. test/interop/plain_answers asks BIND and Knot the same and far more.
+// Answers by the RFCs. test/interop/plain_answers compares far more with BIND and Knot.
 func TestLookup(t *testing.T) {
 	zone := makeSnapshot(t, "u", "", "example.org.", 7,
 		"www A 192.0.2.1", "www A 192.0.2.2", "a.b.c A 192.0.2.3",
@@ -24,19 +24,19 @@ func TestLookup(t *testing.T) {
 	r := testResponder(t, serveZones(zone, child), Rules(local, nil))
 	for _, test := range []struct {
 		question string // name and type
-		want     string // rcode, aa, then the records of each section: short owner, type, data
+		want     string // rcode, aa, then each section's records: short owner, type, data
 	}{
 		{"www A", "NOERROR aa | www A 192.0.2.1, www A 192.0.2.2 | |"},
-		{"WwW A", "NOERROR aa | WwW A 192.0.2.1, WwW A 192.0.2.2 | |"}, // the questioner's spelling
+		{"WwW A", "NOERROR aa | WwW A 192.0.2.1, WwW A 192.0.2.2 | |"}, // the query's spelling
 		{"www MX", "NOERROR aa | | @ SOA |"},
 		{"b.c A", "NOERROR aa | | @ SOA |"},                     // an empty non-terminal exists
 		{"x.b.c A", "NXDOMAIN aa | | @ SOA |"},                  // and has no wildcard
 		{"any.wild TXT", "NOERROR aa | any.wild TXT \"x\" | |"}, // RFC 4592
 		{"a.any.wild TXT", "NOERROR aa | a.any.wild TXT \"x\" | |"},
 		{"any.wild A", "NOERROR aa | | @ SOA |"},
-		{"host.wild TXT", "NOERROR aa | | @ SOA |"}, // exists: its wildcard is another
+		{"host.wild TXT", "NOERROR aa | | @ SOA |"}, // exists, so the closest encloser differs
 		{"x.host.wild TXT", "NXDOMAIN aa | | @ SOA |"},
-		{`odd\.one.wild TXT`, `NOERROR aa | odd\.one.wild TXT "x" | |`}, // no Record can have it, a wildcard can
+		{`odd\.one.wild TXT`, `NOERROR aa | odd\.one.wild TXT "x" | |`}, // not expressible in a Record, but by a wildcard
 		{"alias A", "NOERROR aa | alias CNAME www.example.org., www A 192.0.2.1, www A 192.0.2.2 | |"},
 		{"alias CNAME", "NOERROR aa | alias CNAME www.example.org. | |"},
 		{"alias MX", "NOERROR aa | alias CNAME www.example.org. | @ SOA |"},
@@ -47,9 +47,9 @@ func TestLookup(t *testing.T) {
 		{"x.y.cut A", "NOERROR | | cut NS ns.cut.example.org., cut NS ns.beside.example.org., cut NS ns.example.net. | ns.cut A 192.0.2.53, ns.beside A 192.0.2.54"},
 		{"cut DS", "NOERROR aa | cut DS 1 13 2 " + strings.Repeat("AB", 32) + " | |"}, // the parent's (RFC 4035 §3.1.4.1)
 		{"x.old A", "NOERROR aa | old DNAME new.example.org., x.old CNAME x.new.example.org., x.new A 192.0.2.5 | |"},
-		{"old A", "NOERROR aa | | @ SOA |"}, // a DNAME is for what is below it
+		{"old A", "NOERROR aa | | @ SOA |"}, // a DNAME covers names below it
 		{"www.kid A", "NOERROR aa | www.kid A 192.0.2.6 | |"},
-		{"kid DS", "NXDOMAIN aa | | @ SOA |"}, // asked of the parent, which has no cut there
+		{"kid DS", "NXDOMAIN aa | | @ SOA |"}, // a query to the parent, which has no delegation there
 	} {
 		short, qtype, _ := strings.Cut(test.question, " ")
 		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(short+".example.org.", mdns.StringToType[qtype])), loopback,
@@ -58,7 +58,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", test.question, got, test.want)
 		}
 	}
-	// A circle ends.
+	// A loop ends.
 	if m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery("one.example.org.", mdns.TypeA)), loopback,
 		true).msg); m.Rcode != mdns.RcodeSuccess || len(m.Answer) > maxChain {
 		t.Errorf("a circle of CNAMEs: %v", m)
@@ -89,8 +89,8 @@ func summarizeMessage(m *mdns.Msg) string {
 	return strings.TrimSuffix(strings.ReplaceAll(out, "|  |", "| |"), " ")
 }
 
-// Half an RRset would be taken for all of it: what does not fit is TC and nothing, over TCP it is whole (RFC 2181 §9).
-// A referral without the addresses that it hangs on is cut the same way (RFC 9471 §3).
+// A partial RRset would be taken for the whole, so an answer that does not fit is empty with TC, and whole over TCP
+// (RFC 2181 §9). A referral without its glue is truncated too (RFC 9471 §3).
 func TestLookup_truncates(t *testing.T) {
 	rows := makeHosts(0)
 	for i := range 60 {

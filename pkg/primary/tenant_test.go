@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// tenants is a primary with a class of the platform and one of each of two tenants. Each has the same zone, which is
-// larger than what the buffers of a connection take, and a key of its own.
+// tenants is a primary with a class of the platform and of two tenants, all with the same zone, larger than socket
+// buffers.
 type tenants struct {
 	t *testing.T
 	*Primary
@@ -34,7 +34,7 @@ func newTenants(t *testing.T, c Config) tenants {
 	for _, tenant := range []string{"", "team", "other"} {
 		key := testKey(t, tenant+"key.example.", tsig.HMACSHA256)
 		rules := []Rule{{Key: key.Name}}
-		if tenant == "team" { // allowed by their addresses alone too, as servers without a key are
+		if tenant == "team" { // also allowed by address, as a server without a key
 			rules = append(rules, Rule{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.7.0/24")}})
 		}
 		config := ClassConfig{Name: tenant + "/edge", Tenant: tenant, Keys: []tsig.Key{key}, Allow: rules}
@@ -44,7 +44,7 @@ func newTenants(t *testing.T, c Config) tenants {
 	return p
 }
 
-// sendQuery asks from an address and signs with the key of a tenant, "-" with none.
+// sendQuery queries from an address with a tenant's key, or with "-" unsigned.
 func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	p.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: time.Minute}
@@ -60,8 +60,8 @@ func (p tenants) sendQuery(source, tenant string, qtype uint16) net.Conn {
 	return conn
 }
 
-// A tenant has the key of its own cluster. From many addresses, with and without it, it begins transfers and does not
-// read them: those of the platform and of another tenant begin all the same (S11.30).
+// A tenant starts transfers from many addresses, signed and unsigned, and reads none: transfers of the platform and
+// of another tenant still start (S11.30).
 func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxTransfers: 4, MaxTransfersPerClient: 1, TransferWait: 3 * time.Second})
 	var stuck []net.Conn
@@ -89,7 +89,7 @@ func TestTenant_takesNoPlacesOfTransfers_S11_30(t *testing.T) {
 	}
 }
 
-// Nor do connections that a tenant keeps with its key, or by its address.
+// The same for connections kept by key or by address.
 func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 	p := newTenants(t, Config{MaxConns: 8, MaxConnsPerClient: 2})
 	var asked []net.Conn
@@ -119,13 +119,13 @@ func TestTenant_takesNoPlacesOfConnections_S11_30(t *testing.T) {
 	}
 }
 
-// A reader that takes each message within WriteTimeout, and the whole zone in no time that a peer needs, is cut.
+// A reader within WriteTimeout for each message, but far too slow for the zone, is cut.
 func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	p := newTenants(t, Config{WriteTimeout: time.Second, LeastRate: 1 << 30})
 	conn := p.sendQuery("127.0.0.2", "team", mdns.TypeAXFR)
 	count := func(result string) int64 { return p.Stats().Transfers[TransferKind{KindAXFR, result}] }
 	for count(ResultCut) == 0 && count(ResultSent) == 0 {
-		// The pace of this reader, not a wait: all of it takes longer than a second at this pace.
+		// The reader's pace: the whole takes longer than a second.
 		if _, err := io.ReadFull(conn, make([]byte, 64<<10)); err != nil {
 			break
 		}
@@ -136,7 +136,7 @@ func TestTransfer_hasALeastRate_S11_30(t *testing.T) {
 	}
 }
 
-// A tenant makes classes by the thousand: what a question costs does not grow with their number.
+// The cost of a query does not grow with thousands of a tenant's classes.
 func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	p, err := New(Config{Zones: serveZones(makeSnapshot(t, "org", "", "example.org.", 7)),
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")})
@@ -147,7 +147,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	members := Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 1}
 	var classes []*Class
 	for i := range 1000 {
-		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), tsig.HMACSHA256) // two classes have the first key
+		key := testKey(t, fmt.Sprintf("key-%d.example.", i%999), tsig.HMACSHA256) // two classes share the first key
 		class, err := p.AddClass(ClassConfig{Name: fmt.Sprintf("team/c-%04d", i), Tenant: "team", Keys: []tsig.Key{key}, Allow: []Rule{{Key: key.Name}}}, members)
 		if err != nil {
 			t.Fatal(err)

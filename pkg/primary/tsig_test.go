@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// signQuery returns the query signed by miekg/dns, which shares no code with package tsig but for the MAC.
+// signQuery signs by miekg/dns, which shares only the MAC with package tsig.
 func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte, mac string) {
 	t.Helper()
 	m.SetTsig(k.Name, string(k.Algorithm), 300, at.Unix())
@@ -26,7 +26,7 @@ func signQuery(t testing.TB, m *mdns.Msg, k tsig.Key, at time.Time) (wire []byte
 	return wire, mac
 }
 
-// RFC 8945 §5.3: a signed request has a signed answer, under either algorithm.
+// RFC 8945 §5.3: a signed request has a signed answer, for each algorithm.
 func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	for _, algorithm := range []tsig.Algorithm{tsig.HMACSHA256, tsig.HMACSHA384, tsig.HMACSHA512} {
 		k := testKey(t, "Transfer.Example.", algorithm)
@@ -49,7 +49,7 @@ func TestTSIG_signedAnswerVerifiesElsewhere(t *testing.T) {
 	}
 }
 
-// RFC 8945 §5.2: what each fault is answered with, and whether the answer is signed (§5.3.2).
+// RFC 8945 §5.2: the answer to each fault, and whether it is signed (§5.3.2).
 func TestTSIG_errors(t *testing.T) {
 	now := time.Now()
 	k := testKey(t, "transfer.example.", tsig.HMACSHA256)
@@ -59,7 +59,7 @@ func TestTSIG_errors(t *testing.T) {
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), Rules(local, []tsig.Key{k}), k)
 	r.clock = func() time.Time { return now }
 
-	// truncated is a request with so many octets of a MAC.
+	// truncated is a request with a MAC of this length.
 	truncated := func(octets int) []byte {
 		wire, _ := signQuery(t, makeQuery("example.org.", mdns.TypeAXFR), k, now)
 		m := unpackMessage(t, wire)
@@ -165,7 +165,7 @@ func withArcount(wire []byte, n uint16) []byte {
 	return wire
 }
 
-// RFC 8945 §5.2: a key proves the peer, it does not widen what its address may.
+// RFC 8945 §5.2: a key does not widen the rights of its address.
 func TestTSIG_keyOfAnotherRuleIsRefused(t *testing.T) {
 	a, b := testKey(t, "a.example.", tsig.HMACSHA256), testKey(t, "b.example.", tsig.HMACSHA256)
 	r := testResponder(t, serveZones(makeSnapshot(t, "u", "", "example.org.", 7)), []Rule{{Key: "A.example"}}, a, b)

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// recordedUpdates carries nothing out: it notes what it is given, and answers as answer says.
 type recordedUpdates struct {
 	mu     sync.Mutex
 	calls  []string
@@ -64,7 +63,7 @@ func (u *recordedUpdates) countCalls() int {
 	return len(u.calls)
 }
 
-// makeUpdater returns a key of a tenant that may write at and below apps.example.org.
+// makeUpdater returns a tenant's key for apps.example.org. and below.
 func makeUpdater(t testing.TB, tenant string, transfer updates.Transfer) *updates.Key {
 	covered := name.MustParse("apps.example.org.")
 	return &updates.Key{Key: testKey(t, tenant+".update.", tsig.HMACSHA256), ID: tenant + "/key", Tenant: tenant, Transfer: transfer,
@@ -73,7 +72,6 @@ func makeUpdater(t testing.TB, tenant string, transfer updates.Transfer) *update
 	}
 }
 
-// makeUpdate returns an update that adds an address. Each owner makes another message.
 func makeUpdate(owner string) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate("example.org.")
@@ -92,14 +90,13 @@ func startUpdated(t *testing.T, u *recordedUpdates, keys ...*updates.Key) *Prima
 		makeSnapshot(t, "inside", "inside", "example.org.", 9, "www.apps A 10.0.0.1"))
 	p := must.Get(New(Config{Zones: zones, Updates: u, Allow: []Rule{}, Views: []string{},
 		Listen: netip.MustParseAddrPort("127.0.0.1:0")}))(t)
-	// As if it had run for an hour: what tests sign in the second of its start is no replay.
+	// Started an hour ago: messages signed in the first second are no replay.
 	p.tcp.updates = updates.NewQueue(u, func() time.Time { return time.Now().Add(-time.Hour) }, klog.Background())
 	runUntilCleanup(t, p)
 	must.Succeed(t, p.SetUpdateKeys(keys))
 	return p
 }
 
-// exchangeSigned sends a message and returns the answer, of which the signature holds.
 func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *updates.Key) *mdns.Msg {
 	t.Helper()
 	c := &mdns.Client{Net: over, TsigProvider: macBy{key.Key}, Timeout: time.Minute, UDPSize: 4096}
@@ -111,7 +108,6 @@ func exchangeSigned(t *testing.T, p *Primary, over string, m *mdns.Msg, key *upd
 	return answer
 }
 
-// An update is answered with the RCODE that it was carried out with, by either transport.
 func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeYXRrset }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -138,8 +134,8 @@ func TestUpdate_isCarriedOutForItsKey(t *testing.T) {
 	}
 }
 
-// The form of an UPDATE is judged as that of an UPDATE: the SOA among its updates is no serial of an IXFR, and a
-// message without a zone is none (RFC 2136 §3.1.1).
+// The form is judged as an UPDATE: an SOA among the updates is no IXFR serial, and a message without a zone is
+// malformed (RFC 2136 §3.1.1).
 func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeRefused }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -158,8 +154,8 @@ func TestUpdate_formIsThatOfUpdates(t *testing.T) {
 	}
 }
 
-// A message that comes again has the answer of the first one, also while that is under way, and from another port: what
-// it requires may be so no more, and a recorded one must change nothing later (attack 95).
+// A repeated message gets the first answer, even while pending and from another port: prerequisites may have changed,
+// and a recorded message must not take effect later (attack 95).
 func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	begun, release := make(chan struct{}, 8), make(chan struct{})
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 {
@@ -202,7 +198,7 @@ func TestUpdate_repeatedMessagesAreCarriedOutOnce(t *testing.T) {
 	}
 }
 
-// SERVFAIL says that the client is to come again: such a message is carried out then.
+// SERVFAIL asks for a retry, which is carried out.
 func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 	u := &recordedUpdates{}
 	u.answer = func(context.Context, *updates.Key) uint16 {
@@ -224,8 +220,8 @@ func TestUpdate_whatFailedIsCarriedOutAgain(t *testing.T) {
 	}
 }
 
-// Updates wait beside the socket: questions are answered meanwhile, and a tenant whose updates hang takes no places of
-// another one (attack 97).
+// Updates do not block the socket: queries are answered meanwhile, and a tenant's hanging updates take no slots of
+// another (attack 97).
 func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	begun, release := make(chan struct{}, updates.MaxWaitingOfTenant), make(chan struct{})
 	u := &recordedUpdates{answer: func(_ context.Context, key *updates.Key) uint16 {
@@ -246,7 +242,7 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 		must.Get(conn.Write(wire))(t)
 	}
 	buf := make([]byte, 512)
-	n := must.Get(conn.Read(buf))(t) // the one above the share
+	n := must.Get(conn.Read(buf))(t) // the message above the share
 	if m := unpackMessage(t, buf[:n]); m.Rcode != mdns.RcodeServerFailure {
 		t.Errorf("above the share: %v", m)
 	}
@@ -264,7 +260,7 @@ func TestUDP_answersWhileUpdatesHang(t *testing.T) {
 	}
 }
 
-// A key asks what clients ask before an update, of its own names and of no others.
+// A key may query only its own names, as clients do before an update.
 func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	inside := makeUpdater(t, "inner", updates.TransferNone)
@@ -283,19 +279,19 @@ func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 		{key, "www.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
 		{key, "www.apps.example.org.", mdns.TypeAAAA, "NOERROR 0 1"},
 		{key, "new.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
-		// What other names have is not told by way of its own: a CNAME, a wildcard, a name below, a delegation (F11b).
+		// A CNAME, a wildcard, a name below or a delegation discloses nothing of other names (F11b).
 		{key, "alias.apps.example.org.", mdns.TypeA, "NOERROR 1 0"},
 		{key, "alias.apps.example.org.", mdns.TypeCNAME, "NOERROR 1 0"},
 		{key, "new.wild.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
 		{key, "empty.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
 		{key, "child.apps.example.org.", mdns.TypeA, "NOERROR 0 1"},
 		{key, "new.child.apps.example.org.", mdns.TypeA, "NXDOMAIN 0 1"},
-		// Whether a name is there is not told below the apex.
+		// Below the apex the existence of names is not disclosed.
 		{key, "www.apps.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "secret.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "absent.example.org.", mdns.TypeSOA, "NOERROR 0 1"},
 		{key, "secret.example.org.", mdns.TypeA, "REFUSED 0 0"},
-		// Of names of the key that no rule of the zone lets its tenant write, it learns nothing.
+		// Nor are names of the key without a rule for its tenant.
 		{key, "others.apps.example.org.", mdns.TypeA, "REFUSED 0 0"},
 		{wide, "example.net.", mdns.TypeSOA, "REFUSED 0 0"},
 		{wide, "www.example.net.", mdns.TypeSOA, "REFUSED 0 0"},
@@ -324,7 +320,6 @@ func TestUpdateKey_asksItsNamesAlone(t *testing.T) {
 	}
 }
 
-// A key transfers what its tenant wrote, or zones of its tenant whole.
 func TestUpdateKey_transfers(t *testing.T) {
 	own, whole := makeUpdater(t, "team", updates.TransferOwn), makeUpdater(t, "default", updates.TransferZone)
 	other := makeUpdater(t, "other", updates.TransferZone)
@@ -366,7 +361,7 @@ func TestUpdateKey_transfers(t *testing.T) {
 	}
 }
 
-// The key of a class has a name before that of an update key, whichever came first.
+// A class's key precedes an update key of the name, in any order.
 func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	first, second := makeUpdater(t, "team", updates.TransferNone), makeUpdater(t, "late", updates.TransferNone)
@@ -400,7 +395,7 @@ func TestUpdateKey_namesAreOneKeyEach(t *testing.T) {
 	}
 }
 
-// Clients that begin with an algorithm that is not served are told of in the log, at most once a minute.
+// An unsupported algorithm is logged at most once a minute.
 func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	key := makeUpdater(t, "team", updates.TransferNone)
 	p := startUpdated(t, &recordedUpdates{}, key)
@@ -421,8 +416,8 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	}
 }
 
-// A message that was recorded is carried out once more by another primary, while its signature holds, and by none later
-// (docs/updates.md says so): what is kept of answers is one primary's (attack 95).
+// A recorded message succeeds once more at another primary while the signature is valid, and never later
+// (docs/updates.md): each primary keeps answers (attack 95).
 func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -449,8 +444,8 @@ func TestUpdate_anotherPrimaryKnowsNoMessageOfThisOne(t *testing.T) {
 	}
 }
 
-// A tenant opens ten thousand connections, signs on each with its key, and sends half of a message then: updates of
-// another tenant are carried out all the time (attack 97).
+// A tenant's ten thousand signed connections, each with half a message, do not stop another tenant's updates (attack
+// 97).
 func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	slow, other := makeUpdater(t, "slow", updates.TransferNone), makeUpdater(t, "other", updates.TransferNone)
@@ -467,7 +462,7 @@ func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 		conn := must.Get(d.Dial("tcp", p.Addr().String()))(t)
 		open = append(open, conn)
 		conn.SetDeadline(time.Now().Add(time.Minute))
-		// What the primary has closed already takes no more.
+		// Closed connections do not count.
 		if _, err := conn.Write(append([]byte{0, byte(len(question))}, question...)); err == nil {
 			_, _ = conn.Write([]byte{1, 0, 0})
 		}
@@ -485,7 +480,7 @@ func TestUpdate_slowConnectionsTakeNoPlacesOfOthers(t *testing.T) {
 	}
 }
 
-// makeManyUpdates returns an update of n records in 64 KiB at most: each takes 16 octets.
+// makeManyUpdates returns an update with n records in at most 64 KiB, 16 octets each.
 func makeManyUpdates(n int) *mdns.Msg {
 	m := makeUpdate("h.apps.example.org.")
 	for len(m.Ns) < n {
@@ -495,8 +490,8 @@ func makeManyUpdates(n int) *mdns.Msg {
 	return m
 }
 
-// What is done with an update before it has a place does not grow with its records, and one with too many of them is
-// refused by its header (attack 110).
+// Work before an update has a slot does not grow with the records, and the header suffices to refuse too many (attack
+// 110).
 func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -525,8 +520,8 @@ func TestUpdate_isReadWhenItHasItsPlace(t *testing.T) {
 	}
 }
 
-// A recorded message is carried out by no primary that began after it was signed, and its signature holds for five
-// minutes, whatever fudge it says (attack 95).
+// No primary accepts a message signed before its start, and a signature is valid for five minutes at any fudge
+// (attack 95).
 func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	u := &recordedUpdates{answer: func(context.Context, *updates.Key) uint16 { return mdns.RcodeSuccess }}
 	key := makeUpdater(t, "team", updates.TransferNone)
@@ -572,7 +567,7 @@ func TestUpdate_oldMessagesAreBADTIME(t *testing.T) {
 	}
 }
 
-// A message that is sent again after an unknown outcome has the same id, and another one another.
+// A message retried after an unknown outcome keeps the id; others differ.
 func TestUpdate_messagesHaveAnID(t *testing.T) {
 	u := &recordedUpdates{}
 	u.answer = func(context.Context, *updates.Key) uint16 {

@@ -54,8 +54,8 @@ func TestAddRule_givesAnAnswerWithoutCausesOne(t *testing.T) {
 	}
 }
 
-// The rules of an answer are beside its causes: its message, and the fields and sentences of its causes, which kubectl
-// prints each once, are those of an answer without them.
+// A citation adds causes only: the message, fields and sentences, of which kubectl prints each once, are those of
+// an answer without citations.
 func TestNewInvalid_hasTheRulesThatAreCited(t *testing.T) {
 	path := field.NewPath("spec")
 	errs := field.ErrorList{
@@ -117,7 +117,7 @@ func TestCutWarning_readsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// FuzzCutWarning: what is written is read, and what is read of any text makes that text.
+// CutWarning reads every text that Warning and OfItem write, and loses nothing of any other text.
 func FuzzCutWarning(f *testing.F) {
 	f.Add(uint16(3), "www-a", uint16(5), uint16(14), "spec.ttl: 5s is short")
 	f.Add(uint16(0), "", uint16(0), uint16(0), "S5.14: spec.items[1] (x): S5.14: ")
@@ -131,7 +131,7 @@ func FuzzCutWarning(f *testing.F) {
 			t.Errorf("%q is read as rule %q, %q", text, cut, got)
 		}
 		if strings.Contains(name, ")") {
-			return // no name of an object
+			return // names of objects have no parenthesis
 		}
 		written = refusal.OfItem(int(index), name, written)
 		if item, cut, got := refusal.CutWarning(written); item != int(index) || cut != rule || got != text {

@@ -18,7 +18,6 @@ import (
 
 const manager = "ours"
 
-// makeRecord makes a Record of one name, whose spec managers created.
 func makeRecord(object string, managers []string, values ...string) *v1alpha1.Record {
 	r := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{DomainName: "www", Type: "A", Values: values}}
 	r.Name, r.Status.FQDN = object, object+".example.org."
@@ -87,7 +86,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The outcome of a plan is as wanted, Records of others and at other names are as before, and a second plan is empty.
+// A plan reaches the wanted RRsets, changes no Record of another manager or name, and leaves a second plan nothing
+// to do.
 func TestPlan_isIdempotentAndTouchesNothingOfOthers(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// newWriter makes a writer whose change sets are answered by answer, which gets the names of the items, or the reason
-// why an item is refused.
+// newWriter makes a Writer on a fake API. answer gets the items' object names, and returns a reason for each
+// refused item.
 func newWriter(records []runtime.Object, answer func([]string) (map[int]metav1.StatusReason, error)) (w *Writer,
 	sets *[]string) {
 	client := fake.NewSimpleClientset(records...)
@@ -148,7 +148,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 	if want := []string{"a b gone", "a b2"}; !slices.Equal(*sets, want) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
-	// A patch is in no change set, whatever comes of the others.
+	// A patch needs the whole object, so no change set contains it.
 	w.Anew = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
 		return &Change{Before: now, After: makeRecord("b", nil, "192.0.2.1")}, nil
 	}
@@ -167,7 +167,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 	}
 }
 
-// A change whose turn comes late is made anew no more often than others.
+// Every change has the same number of attempts, even behind others that keep failing.
 func TestWrite_ends(t *testing.T) {
 	sent := 0
 	w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
@@ -191,7 +191,7 @@ func TestWrite_ends(t *testing.T) {
 		if sent++; sent > 100 {
 			t.Fatalf("%d change sets are sent, the last of %q", sent, objects)
 		}
-		return map[int]metav1.StatusReason{len(objects): metav1.StatusReasonInvalid}, nil // of no item that there is
+		return map[int]metav1.StatusReason{len(objects): metav1.StatusReasonInvalid}, nil // an item out of range
 	})
 	got = describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b")))(t))
 	if want := []string{"a Invalid", "b Invalid"}; !slices.Equal(got, want) {
@@ -199,8 +199,8 @@ func TestWrite_ends(t *testing.T) {
 	}
 }
 
-// A change that the server cannot make now is made without those that it refuses for another reason: beside these the
-// answer is no 429, and no client repeats it.
+// A refusal for another reason hides a 429 or a "writes too fast" in the same answer from the client, which then
+// does not retry: the Writer does.
 func TestWrite_repeatsWhatWaits(t *testing.T) {
 	for _, later := range []metav1.StatusReason{metav1.StatusReasonTooManyRequests, metav1.StatusReason(v1alpha1.CauseWritesTooFast)} {
 		w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
@@ -213,7 +213,7 @@ func TestWrite_repeatsWhatWaits(t *testing.T) {
 		if want := []string{"a Created", "b Forbidden", "c Created"}; !slices.Equal(got, want) || len(*sets) != 2 {
 			t.Errorf("%s: %q, want %q, after %q", later, got, want, *sets)
 		}
-		// All that is left waits, and was repeated already.
+		// Only retryable refusals are left, and the client has retried them.
 		w, sets = newWriter(nil, func([]string) (map[int]metav1.StatusReason, error) {
 			return map[int]metav1.StatusReason{0: later}, nil
 		})

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 )
 
-// L1, L3: a client that comes alone takes its share and all that is spare; every other one has its share all the same.
+// L1, L3: a lone client takes the share and all spare slots; others still get their shares.
 func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
 	s := New(4, 2).WithSpare(3)
 	takeAll := func(tenant string) (taken []*Slot) {
@@ -28,19 +28,19 @@ func TestTake_givesWhatIsSpareBeyondShares(t *testing.T) {
 	if len(a) != 5 || len(b) != 2 || len(c) != 0 {
 		t.Errorf("%d, %d, %d slots, want 5, 2, 0", len(a), len(b), len(c))
 	}
-	a[0].GiveBack() // one of those beyond its share, whichever it took first
+	a[0].GiveBack() // beyond a's share, in any order
 	if b := takeAll("b"); len(b) != 1 {
 		t.Errorf("%d slots where one is spare, want 1", len(b))
 	}
 	a[1].GiveBack()
 	a[2].GiveBack()
-	a[3].GiveBack() // of its share
+	a[3].GiveBack() // within a's share
 	if c := takeAll("c"); len(c) != 1 {
 		t.Errorf("%d slots of what a had of its share, want 1", len(c))
 	}
 }
 
-// L1 after any takes and returns, reckoned anew from what each client has.
+// L1 after any takes and returns, computed from the slots of each client.
 func TestTake_boundsSharesAndSpare(t *testing.T) {
 	const total, share, spare = 6, 2, 3
 	random := rand.New(rand.NewPCG(1, 2))
@@ -71,8 +71,8 @@ func TestTake_boundsSharesAndSpare(t *testing.T) {
 	}
 }
 
-// L4: the first that came is the first that is served, however many come behind; one that leaves is left out, and
-// nothing is left of those that have gone.
+// L4: clients are served in order of arrival under any load. A client that leaves is skipped, and the queue keeps
+// nothing of served or departed clients.
 func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := New(4, 2), Client{Tenant: "a"}

@@ -71,7 +71,7 @@ func TestPrintError_givesEachJoinedErrorALine(t *testing.T) {
 	}
 }
 
-// FuzzWriter: output is printable wherever the text is cut, and a document of JSON stays the same document.
+// Output is printable at every split of the text, and JSON stays the same document.
 func FuzzWriter(f *testing.F) {
 	f.Add("a\u202e\x1b\u009b\U000e0041\xff\tb\n", 3)
 	f.Fuzz(func(t *testing.T, text string, cut int) {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Promise 2, for single answers: over UDP and TCP, from a real server.
+// Promise 2, for single answers: over UDP and TCP, from BIND.
 func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: zoneName.String(), Text: soa + "\nexample.org. 60 IN NS ns.example.net.\n"}}})
 	rig.SkipMissing(t, err)
@@ -45,7 +45,7 @@ func TestExchange_returnsWhatTheKeyVouchesFor(t *testing.T) {
 	}
 }
 
-// Promise 2: a signed question is not answered by an unsigned message, nor by a guess.
+// Promise 2: neither an unsigned message nor a guess answers a signed question.
 func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer conn.Close()
@@ -82,7 +82,7 @@ func TestExchange_takesNoAnswerOfOthers(t *testing.T) {
 	}
 }
 
-// A controller has thousands of questions under way: each holds a packet, and not 64 KiB.
+// Thousands of pending questions each hold a packet buffer, not 64 KiB.
 func TestPacketSize_isWhatMayCome(t *testing.T) {
 	for size, want := range map[uint16]uint16{0: leastPacket, 1232: leastPacket, 8192: 8192} {
 		question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)

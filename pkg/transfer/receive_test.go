@@ -26,7 +26,7 @@ import (
 
 var zoneName = name.MustParse("example.org.")
 
-// makeBigZone returns a zone that no server sends in one message.
+// makeBigZone exceeds one message of any server.
 func makeBigZone() string {
 	var text strings.Builder
 	text.WriteString("$TTL 3600\n@ IN SOA ns1.example.org. hostmaster.example.org. 7 1800 900 604800 300\n@ IN NS ns1.example.org.\nns1 IN A 192.0.2.53\n")
@@ -44,7 +44,7 @@ func keyOf(t *testing.T, statement string) *Key {
 	return &Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
-// Promises 1 and 2 with real servers: whole with the key, nothing without it or with another.
+// Promises 1 and 2 with BIND and Knot: whole with the key, nothing without or with another key.
 func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 	servers := map[string]func() (netip.AddrPort, func() error, error){
 		"BIND": func() (netip.AddrPort, func() error, error) {
@@ -99,10 +99,10 @@ func TestReceive_takesAWholeZoneFromRealServers(t *testing.T) {
 // script is a server that answers one question with these messages.
 type script struct {
 	key *Key
-	// messages are the records of each; signed says which of them carry a signature.
+	// signed selects the signed messages.
 	messages [][]string
 	signed   func(i int) bool
-	// change is applied to a message after it was signed.
+	// change alters a message after its signature.
 	change func(i int, raw []byte)
 	cut    bool
 }
@@ -132,18 +132,17 @@ func (s script) startServer(t *testing.T) string {
 		}
 		for _, raw := range s.answerQuestion(t, question) {
 			if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(raw))), raw...)); err != nil {
-				return // the client has had enough
+				return // the client has closed
 			}
 		}
 		if !s.cut {
-			readMessage(conn, defaultWait) // until the client is gone
+			readMessage(conn, defaultWait) // until the client closes
 		}
 	}()
 	return listener.Addr().String()
 }
 
-// answerQuestion signs by the letter of RFC 8945 §5.3.1, with its own arithmetic: length and MAC of the last signed
-// message, the messages since, then all variables in the first and only the timers later.
+// answerQuestion signs by RFC 8945 §5.3.1, independent of the client's code.
 func (s script) answerQuestion(t *testing.T, question *mdns.Msg) [][]byte {
 	var all [][]byte
 	var mac, since []byte
@@ -213,7 +212,7 @@ func packName(text string) []byte {
 
 const soa = "example.org. 60 IN SOA ns. host. 7 1800 900 604800 300"
 
-// makeBody returns a transfer of n messages with one record each between the two SOAs.
+// makeBody has n messages between two SOAs.
 func makeBody(n int) [][]string {
 	messages := [][]string{{soa}}
 	for i := range n {
@@ -222,8 +221,8 @@ func makeBody(n int) [][]string {
 	return append(messages, []string{soa})
 }
 
-// Promise 2, attack 33: what stands between signed messages is vouched for by the next of them, and by nothing else.
-// The server is a script, because BIND 9.18, Knot 3.2 and NSD 4.6 sign each message.
+// Promise 2, attack 33: only the next signed message vouches for unsigned messages before it. A script serves them:
+// BIND 9.18, Knot 3.2 and NSD 4.6 sign each message.
 func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	key := keyOf(t, rigKey.Statement())
 	every := func(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }
@@ -264,7 +263,7 @@ func TestReceive_takesUnsignedMessagesBetweenSignedOnes(t *testing.T) {
 	}
 }
 
-// Attack 39: a transfer without end is ended, and nothing of it is taken.
+// Attack 39: an endless transfer is ended without a result.
 func TestReceive_isBounded(t *testing.T) {
 	text, err := Receive(t.Context(), Source{Server: script{messages: makeBody(200)}.startServer(t), Zone: zoneName, Most: 5000})
 	if err == nil || text != nil || !strings.Contains(err.Error(), "more than 5000 octets") {
@@ -297,7 +296,7 @@ func TestReceive_takesNoPartOfAZone(t *testing.T) {
 	}
 }
 
-// Promise 1, for differences (RFC 1995 §4): in one message or many, in several steps, or the whole zone in their place.
+// Promise 1, for differences (RFC 1995 §4): in one message or many, in several steps, or as the whole zone.
 func TestFetch_takesDifferences(t *testing.T) {
 	at := func(serial int) string { return strings.Replace(soa, " 7 ", fmt.Sprintf(" %d ", serial), 1) }
 	a := func(n int) string { return fmt.Sprintf("a%d.example.org. 60 IN A 192.0.2.%d", n, n) }
@@ -311,7 +310,7 @@ func TestFetch_takesDifferences(t *testing.T) {
 	key := keyOf(t, rigKey.Statement())
 	for what, c := range map[string]struct {
 		messages [][]string
-		want     string // what was passed on, behind the SOA
+		want     string // passed on after the SOA
 		err      string
 	}{
 		"two steps":                  {[][]string{one}, "-1+2-2+3+4", ""},

@@ -16,8 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The difference between any two serials, applied to the entries of the first, makes those of the second, and has
-// nothing in it that both have.
+// Applied to the first entries, the difference makes the second, and names no common entry.
 func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, set := newTwin(), NewSet(Config{})
@@ -29,7 +28,7 @@ func TestDifference_leadsFromOneSerialToTheOther(t *testing.T) {
 			}
 			snapshots = append(snapshots, w.makeSnapshot())
 		}
-		// A reader of a snapshot is answered whatever the zone has become since.
+		// A snapshot stays a valid start after later steps.
 		snapshots = snapshots[:rapid.IntRange(1, len(snapshots)).Draw(t, "taken")]
 		after := snapshots[len(snapshots)-1]
 		for i, before := range snapshots {
@@ -85,7 +84,7 @@ func TestDifference_refusals(t *testing.T) {
 	if _, err := NewSet(Config{}).Difference(at[4], 3); !errors.Is(err, ErrUnknown) {
 		t.Errorf("an unknown zone: %v", err)
 	}
-	// Serials 1 to 5; the steps to 4 and 5 are kept.
+	// Serials 1 to 5; the Set keeps the steps to 4 and 5.
 	if d, err := set.Difference(at[4], 3); err != nil || len(d.Added) != 1 || len(d.Removed) != 0 {
 		t.Errorf("the last settled step: %+v, %v", d, err)
 	}

@@ -42,7 +42,7 @@ func readCounters(t testing.TB, v *Set) (newest, settled uint64) {
 	return newest, settled
 }
 
-// S7.2: what is delivered is what was settled.
+// S7.2.
 func TestSet_settled_S7_2(t *testing.T) {
 	steps := makeHistory(t, 6)
 	v := NewSet(Config{})
@@ -85,7 +85,7 @@ func TestSet_settled_S7_2(t *testing.T) {
 	}
 	applySteps(t, v, content.Transaction{Gone: true})
 	expect("gone", 0, 0)
-	applySteps(t, v, content.Transaction{Gone: true}) // again is no error
+	applySteps(t, v, content.Transaction{Gone: true}) // a second removal is no error
 }
 
 func TestSet_applyIsAllOrNothing(t *testing.T) {
@@ -118,8 +118,7 @@ func TestSet_applyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// S8.4: under its old name until it settles, then under the new one; a reader that
-// takes the old name has it.
+// S8.4: readers find the zone under its old name until it settles, then under the new name.
 func TestSet_rename_S8_4(t *testing.T) {
 	w := newTwin()
 	first := w.makeStep(t, testHeader(), nil, nil)
@@ -157,7 +156,7 @@ func TestSet_rename_S8_4(t *testing.T) {
 	}
 }
 
-// The zones of one name have it in turn: the last to settle, and when that one goes the one before.
+// The zone that settled last is served; after its removal, the zone before.
 func TestSet_aNameGoesBackToTheZoneThatHadIt(t *testing.T) {
 	steps := makeHistory(t, 2)
 	v := NewSet(Config{})
@@ -230,7 +229,7 @@ func TestSet_changes(t *testing.T) {
 	if _, err := v.EntryChanges("other", 1, 0); !errors.Is(err, ErrUnknown) {
 		t.Errorf("another zone: %v", err)
 	}
-	// A content that a reader holds is not written over by later ones.
+	// Later steps must not overwrite a slice in a reader's hands.
 	held := must.Get(v.Changes(testZone.UID, 15, 20))(t)
 	more := makeHistory(t, 40)
 	for _, step := range more[20:] {
@@ -246,7 +245,6 @@ func TestSet_changes(t *testing.T) {
 	}
 }
 
-// The zone from its first step has no serial before it.
 func TestSet_changesFromTheFirstStep(t *testing.T) {
 	steps := makeHistory(t, 3)
 	v := NewSet(Config{})
@@ -259,7 +257,7 @@ func TestSet_changesFromTheFirstStep(t *testing.T) {
 	}
 }
 
-// The steps kept of all zones, and since when; a zone whose first step has no time says nothing.
+// The steps kept of all zones, and the time of the oldest. A zone whose first step has no time counts for neither.
 func TestSet_journal(t *testing.T) {
 	v := NewSet(Config{Retain: 3})
 	if n, oldest := v.Journal(); n != 0 || oldest != 0 {
@@ -280,8 +278,7 @@ func TestSet_journal(t *testing.T) {
 	}
 }
 
-// fatHistory is one record that is changed again and again: each step takes the values of the last one out and puts
-// its own in.
+// fatHistory returns count steps of an RRset; each replaces a value of about octets octets.
 func fatHistory(t *testing.T, count, octets int) []content.Step {
 	w := newTwin()
 	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}
@@ -294,8 +291,7 @@ func fatHistory(t *testing.T, count, octets int) []content.Step {
 	return steps
 }
 
-// However large the steps are, what is kept of them is bounded; a reader that asks for more is told that it is not
-// kept, and the steps that are kept lead to the newest definition.
+// Readers of older serials get an error, and the kept steps lead to the newest serial.
 func TestSet_keepsSoManyOctets(t *testing.T) {
 	const each, bound = 10_000, 100_000
 	steps := fatHistory(t, 200, each)
@@ -344,8 +340,7 @@ func TestSet_keepsSoManyOctets(t *testing.T) {
 	}
 }
 
-// However many zones there are, what is kept of the steps of all of them is bounded; the oldest go first, of
-// whichever zone.
+// The oldest steps of all zones go first.
 func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	const zones, bound = 50, 400_000
 	steps := fatHistory(t, 20, 1000)
@@ -385,7 +380,7 @@ func TestSet_keepsSoManyOctetsOfAllZones(t *testing.T) {
 	}
 }
 
-// A step that is older than a week beside the newest is not kept, also of a zone that does not change.
+// Steps older than a week go, also in zones without changes.
 func TestSet_keepsStepsForSoLong(t *testing.T) {
 	v := NewSet(Config{})
 	at := func(uid string, steps []content.Step, first int64) {
@@ -429,7 +424,7 @@ func TestSet_put(t *testing.T) {
 	}
 }
 
-// A random history, cut into transactions that overlap, gives one zone.
+// A feed may repeat steps in overlapping transactions.
 func TestSet_overlappingFeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newTwin()
@@ -534,7 +529,7 @@ func TestSet_subscribe(t *testing.T) {
 		v.Remove(other.UID)
 		synctest.Wait()
 
-		// One event may be on its way already when the others join into one.
+		// The first event may be in the channel before the others merge.
 		var got []Event
 		for range 3 {
 			select {
@@ -561,7 +556,7 @@ func TestSet_subscribe(t *testing.T) {
 		end()
 		end()
 		synctest.Wait()
-		for range events { // ends, or the test hangs
+		for range events { // hangs if the channel is not closed
 		}
 		if len(v.subs) != 0 {
 			t.Error("the subscription is still there")
@@ -569,7 +564,7 @@ func TestSet_subscribe(t *testing.T) {
 	})
 }
 
-// Writers, readers, waiters and subscribers at once. Meant for -race.
+// For -race.
 func TestSet_concurrentUse(t *testing.T) {
 	const zones, count = 4, 60
 	v := NewSet(Config{Retain: 20})
@@ -627,6 +622,6 @@ func TestSet_concurrentUse(t *testing.T) {
 			t.Errorf("zone %d is not where its steps lead", z)
 		}
 	}
-	<-sawAll // every zone has at least one event that nothing swallows
+	<-sawAll // no merge swallows the last event of a zone
 	end()
 }

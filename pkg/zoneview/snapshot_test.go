@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// makeFixture returns a small zone and the step that leads on from it.
 func makeFixture(t testing.TB) (*Snapshot, content.Step) {
 	t.Helper()
 	w := newTwin()
@@ -38,8 +37,8 @@ func makeFixture(t testing.TB) (*Snapshot, content.Step) {
 	return snapshot, step
 }
 
-// A step that does not fit says zone, step and what differs, and changes
-// nothing; and whatever is changed in a step, it no longer fits.
+// A misfit changes nothing, and the error names zone, step and difference. Any change to a fitting step makes a
+// misfit.
 func TestApply_misfits(t *testing.T) {
 	row := func(owner, data string) content.Row {
 		return content.Row{Owner: name.MustRel(owner), Type: rdata.A, Data: data}
@@ -123,7 +122,7 @@ func TestUndo_misfits(t *testing.T) {
 	}
 }
 
-// A listing is proven, or starting over would trust what it starts from.
+// A restart must not begin from a wrong listing.
 func TestProve_noticesEveryDifference(t *testing.T) {
 	snapshot, _ := makeFixture(t)
 	sets := slices.Collect(snapshot.RRsets())
@@ -186,15 +185,15 @@ func TestEntriesFrom_anyName(t *testing.T) {
 		}
 	}
 	for range snapshot.EntriesFrom(name.MustParse("a.example.org.")) {
-		break // must not go on
+		break // the iterator must stop here
 	}
 	if got := snapshot.Lookup(name.MustParse("example.net."), rdata.SOA); got != nil {
 		t.Errorf("another zone's SOA: %v", got)
 	}
 }
 
-// Clone of the tree is not safe beside another Clone: many step on from one
-// snapshot at once while others read it. Meant for -race.
+// Clone of the tree is not safe beside another Clone: goroutines step from the same snapshot while others read it.
+// For -race.
 func TestSnapshot_concurrentUse(t *testing.T) {
 	snapshot, step := makeFixture(t)
 	want := zoneText(snapshot)
@@ -221,11 +220,10 @@ func TestSnapshot_concurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// bigZone is count names with one A record each.
 func bigZone(count int) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
 		for i := range count {
-			// Each string as its own, as out of a decoder.
+			// Separate strings, as from a decoder.
 			set := content.RRset{Owner: name.MustRel(fmt.Sprintf("host-%06d", i)), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255)}}
 			if !yield(set) {
 				return
@@ -242,7 +240,7 @@ func heapOf() uint64 {
 	return stats.HeapAlloc
 }
 
-// A record in a view takes at most 200 bytes (design, Views).
+// At most 200 bytes per record in a view (design, Views).
 func TestSnapshot_bytesPerRecord(t *testing.T) {
 	const count = 50_000
 	before := heapOf()

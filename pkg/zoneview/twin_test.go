@@ -27,8 +27,7 @@ func testHeader() content.Header {
 	return content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 }
 
-// twin is the simplest view: a map of rows, rebuilt into a
-// snapshot from scratch. It also makes the steps, the way a ledger would.
+// twin is the simplest view: a map of rows, rebuilt from scratch. Like a ledger, twin makes the steps.
 type twin struct {
 	header content.Header
 	serial serial.Serial
@@ -55,8 +54,6 @@ func (w *twin) makeSnapshot() *Snapshot {
 	return NewSnapshot(testZone, w.header, w.serial, w.n, w.state, slices.Values(w.listRRsets()))
 }
 
-// makeStep changes the twin: rows as wanted, header if it differs, and returns the
-// step that says so.
 func (w *twin) makeStep(t rapid.TB, header content.Header, want map[key]map[string]bool, ttls map[key]content.TTL) content.Step {
 	step := content.Step{N: w.n + 1, From: w.serial, Serial: w.serial.Next()}
 	if w.n == 0 {
@@ -132,7 +129,6 @@ var (
 	drawType = rapid.SampledFrom([]rdata.Type{rdata.A, rdata.A, rdata.NS, rdata.MX, rdata.TXT})
 )
 
-// drawStep changes some RRsets and sometimes the header.
 func (w *twin) drawStep(t *rapid.T) content.Step {
 	want, ttls := map[key]map[string]bool{}, maps.Clone(w.ttls)
 	for at, rows := range w.rows {
@@ -165,8 +161,7 @@ func zoneText(s *Snapshot) string {
 	return text.String()
 }
 
-// A replayed history is the zone rebuilt from its list, at every step; undone,
-// it is what it was; and no snapshot ever changes.
+// A replayed history equals the zone rebuilt from rows, Undo restores the state before, and snapshots never change.
 func TestApplyUndo_agreeWithRebuilding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newTwin()
@@ -217,7 +212,7 @@ func TestApplyUndo_agreeWithRebuilding(t *testing.T) {
 	})
 }
 
-// checkChange: the entries before, less Removed, plus Added, are those after.
+// checkChange requires entries before - Removed + Added = entries after.
 func checkChange(t rapid.TB, before, after *Snapshot, step content.Step) {
 	change := StepChange(before, after, step)
 	if change.From != before.Serial() || change.To != after.Serial() {
@@ -262,7 +257,7 @@ func checkChange(t rapid.TB, before, after *Snapshot, step content.Step) {
 	}
 }
 
-// checkReading: every way to read shows parts of Entries.
+// checkReading requires all read methods to agree with Entries.
 func checkReading(t rapid.TB, s *Snapshot) {
 	entries := slices.Collect(s.Entries())
 	at := 0
@@ -319,8 +314,7 @@ func checkReading(t rapid.TB, s *Snapshot) {
 	}
 }
 
-// makeHistory returns a made-up zone of count steps for the tests of Set: each adds
-// one address at a name of its own.
+// makeHistory returns count steps; each adds an address at a new name.
 func makeHistory(t testing.TB, count int) []content.Step {
 	w := newTwin()
 	steps := []content.Step{w.makeStep(t, testHeader(), nil, nil)}

@@ -18,25 +18,23 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// The Zones are of one namespace and the Records of another, which the Zones delegate everything to: what a platform
-// team and its tenant do, and the longer way through the law.
+// The Zones are in one namespace and the Records in another, to which the Zones delegate everything: the case of a
+// platform team and a tenant, and the longer way through the law.
 const (
 	zoneNamespace   = "platform"
 	recordNamespace = "tenant"
 )
 
-// Names of the arms.
 const (
 	armOne     = "one zone"
 	armSixteen = "16 zones"
 	armPlain   = "plain"
 )
 
-// arm is one way of writing Records.
 type arm struct {
 	name         string
 	server, etcd *process
-	// batch makes n writes whose names nothing was ever called.
+	// batch returns n writes with new names.
 	batch func(label string, n int) (batch, error)
 }
 
@@ -45,11 +43,10 @@ type batch interface {
 	create(ctx context.Context, i int) error
 	update(ctx context.Context, i int) error
 	remove(ctx context.Context, i int) error
-	// between waits until the server's caches know what was written last, so that the next write starts from it.
+	// between waits until the server's caches have the last write, so that the next write starts from there.
 	between(ctx context.Context) error
 }
 
-// backend is an API server with its etcd, and a client.
 type backend struct {
 	server, etcd *process
 	client       versioned.Interface
@@ -71,13 +68,13 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	// The client must not be what is measured: no rate limit of its own.
+	// The client's rate limit must not be measured.
 	config.QPS, config.UserAgent = -1, "kubizone-bench"
 	b.client, err = versioned.NewForConfig(config)
 	return &b, err
 }
 
-// makeZone makes a standalone zone that delegates all names below it, and waits until nothing is owed to it.
+// makeZone also waits until nothing is owed. The zone delegates all names.
 func (b *backend) makeZone(ctx context.Context, object, domain string) error {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
 	z.Spec.DomainName = domain
@@ -108,7 +105,6 @@ func (b *backend) waitForZone(ctx context.Context, object string) error {
 	}
 }
 
-// makeRecord returns one of a tenant's: one A with a ttl of its own.
 func makeRecord(object, domainName string, n int) *v1alpha1.Record {
 	ttl := int32(300)
 	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: recordNamespace, Name: object}}
@@ -120,7 +116,7 @@ func makeAddress(net, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", net, n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-// apiBatch writes through the API, into the zones in turn.
+// apiBatch writes into the zones in turn.
 type apiBatch struct {
 	client  versioned.Interface
 	records []*v1alpha1.Record
@@ -154,7 +150,7 @@ func (w *apiBatch) remove(ctx context.Context, i int) error {
 	return w.client.KubizoneV1alpha1().Records(recordNamespace).Delete(ctx, w.records[i].Name, metav1.DeleteOptions{})
 }
 
-// between reads the youngest answer's revision from the watch cache, which waits until it has it.
+// between reads the newest answer's revision from the watch cache, which waits for that revision.
 func (w *apiBatch) between(ctx context.Context) error {
 	youngest := w.last[0]
 	for _, r := range w.last[1:] {
@@ -164,7 +160,7 @@ func (w *apiBatch) between(ctx context.Context) error {
 	}
 	_, err := w.client.KubizoneV1alpha1().Records(recordNamespace).Get(ctx, youngest.Name, metav1.GetOptions{ResourceVersion: youngest.ResourceVersion})
 	if apierrors.IsNotFound(err) {
-		return nil // deleted: the cache is further than asked
+		return nil // deleted: the cache is newer than asked
 	}
 	return err
 }

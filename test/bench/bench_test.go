@@ -21,8 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRun_countsWhatAWriteIs runs the whole benchmark on a small scale. Times mean nothing here, counts do: a lone
-// write is one transaction and one fsync, and reads nothing.
+// Only counts matter on this small scale: a lone write is a transaction and an fsync, without a read.
 func TestRun_countsWhatAWriteIs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six servers")
@@ -33,7 +32,7 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 	for _, op := range operations {
 		for _, a := range []string{armOne, armSixteen, armPlain} {
 			at := writeName(op, 1, a)
-			// etcd syncs once more where it takes a snapshot of its log.
+			// etcd syncs again for a snapshot of its log.
 			for what, more := range map[string]float64{"txns": 0, "fsyncs": 0.1} {
 				if got, ok := r.Median(at + "/" + what); !ok || got < 1 || got > 1+more {
 					t.Errorf("%s: %v %s a write, want 1", at, got, what)
@@ -41,9 +40,9 @@ func TestRun_countsWhatAWriteIs(t *testing.T) {
 			}
 			reads := 0.0
 			if op == "delete" && a == armPlain {
-				reads = 1 // the generic registry looks at what it deletes
+				reads = 1 // the generic registry reads an object before its deletion
 			}
-			// Caches read now and then too, so this one is not exact.
+			// Caches sometimes read too, so this is not exact.
 			if got, _ := r.Median(at + "/reads"); got < reads || got > reads+0.5 {
 				t.Errorf("%s: %v reads a write, want %v", at, got, reads)
 			}

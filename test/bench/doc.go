@@ -1,22 +1,23 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures what truth costs: writes through the ledger against the
-// same server without it. `make bench` runs it.
+// Command bench measures the cost of the ledger: writes through the ledger against the same server without it. `make
+// bench` runs the command.
 //
 // It promises:
 //
-//	(1) Ratios are of pairs: arms alternate within every round of one run, on one machine,
-//	    each with an etcd of its own on the same disk, and the medians of the rounds are
-//	    reported. A time by itself says something of the machine only.
-//	(2) Beside times stand counts that no neighbour disturbs: transactions, fsyncs,
-//	    bytes of the log, allocations and CPU time of the server, for each write.
-//	(3) The server is a process of its own, spoken to over HTTPS in JSON by client-go,
-//	    as any client does; etcd is another.
-//	(4) The measurements are kept as JSON lines and compared with the last kept run.
+// (1) Ratios are of pairs: arms alternate within every round of a run, each with a separate etcd on the same disk,
+// and the medians of the rounds are reported. A time alone describes only the machine.
+//
+// (2) Counts that other processes do not disturb accompany times: transactions, fsyncs, log bytes, allocations and
+// CPU time for each write.
+//
+// (3) The server is a separate process that client-go reaches over HTTPS in JSON; etcd is another process.
+//
+// (4) The measurements are kept as JSON lines and compared with the last kept run.
 //
 // It does not know how the ledger works.
 //
-// Read first: run.go (what is measured, in order), then arm.go (what is compared),
-// then docs/performance.md for the figures.
+// Read first: run.go (the measurements, in order), then arm.go (the compared arms), then docs/performance.md for the
+// figures.
 package main

@@ -19,7 +19,6 @@ import (
 	"time"
 )
 
-// process is a running role.
 type process struct {
 	places
 	pid     int
@@ -28,7 +27,6 @@ type process struct {
 	control *http.Client
 }
 
-// startTime bounds the start of one process on a busy machine.
 const startTime = 2 * time.Minute
 
 func startProcess(ctx context.Context, r role) (*process, error) {
@@ -85,7 +83,8 @@ func startProcess(ctx context.Context, r role) (*process, error) {
 	return p, nil
 }
 
-// findProgram returns what runs the role: on a slower disk below strace, which holds each call that waits for the disk.
+// findProgram returns the command of the role: on a slower disk under strace, which delays each call that waits for
+// the disk.
 func (r role) findProgram(self string) ([]string, error) {
 	if r.SlowDisk == 0 {
 		return []string{self}, nil
@@ -98,15 +97,13 @@ func (r role) findProgram(self string) ([]string, error) {
 	return []string{strace, "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull, "-e", "trace=fdatasync", "-e", hold, self}, nil
 }
 
-// stop tells it by the end of its input, and waits.
 func (p *process) stop() {
 	_ = p.input.Close()
 	force := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
-	_ = p.command.Wait() // it was told to
+	_ = p.command.Wait() // stopped as told
 	force.Stop()
 }
 
-// overSocket speaks HTTP to whatever host over one unix socket.
 func overSocket(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -114,7 +111,6 @@ func overSocket(path string) *http.Client {
 	}}}
 }
 
-// callControl calls a control; file may be empty.
 func (p *process) callControl(ctx context.Context, control, file string) ([]byte, error) {
 	return fetchPage(ctx, p.control, "http://process"+control+"?file="+url.QueryEscape(file))
 }
@@ -144,10 +140,9 @@ func (p *process) readCounters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// log is what etcd counts of its own work.
+// log has etcd's own counts of its work.
 type log struct{ txns, ranges, fsyncs, bytes float64 }
 
-// readMetrics reads the metrics that a member serves beside its API.
 func (p *process) readMetrics(ctx context.Context) (log, error) {
 	body, err := fetchPage(ctx, overSocket(strings.TrimPrefix(p.Etcd, "unix://")), "http://etcd/metrics")
 	if err != nil {

@@ -23,14 +23,13 @@ var targets = []figures.Target{
 	{What: "creates by 64 callers in one zone ÷ plain", Name: writeName("create", 64, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.8},
 }
 
-// slowTargets are those on a disk that takes 5 ms longer.
+// slowTargets are for a disk that is 5 ms slower.
 var slowTargets = []figures.Target{
 	{What: "a lone caller's create ÷ plain, p50", Name: writeName("create", 1, armOne+" ÷ "+armPlain) + "/p50", Most: true, Bound: 1.1},
 	{What: "creates by 16 callers in one zone ÷ plain", Name: writeName("create", 16, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.5},
 	{What: "creates by 64 callers in one zone ÷ plain", Name: writeName("create", 64, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.5},
 }
 
-// report is how a run is printed.
 type report struct {
 	*figures.Results
 	slow bool
@@ -46,8 +45,7 @@ func (r report) printReport(out io.Writer) {
 	}
 }
 
-// printWrites prints a line for each operation, number of callers and arm. Ratios are medians of the rounds' ratios, so
-// they are not quotients of the medians beside them.
+// A ratio in printWrites is the median of the rounds' ratios, not a quotient of the printed medians.
 func (r report) printWrites(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "write\tcallers\tarm\tper s\t÷ plain\tp50 ms\t÷ plain\tp99 ms\ttxns\treads\tfsyncs\tWAL B\tmallocs\talloc KB\tserver µs\t÷ plain\tetcd µs\t")
@@ -82,7 +80,6 @@ func (r report) printWrites(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// listCallers returns the numbers of callers that were measured, ascending.
 func (r report) listCallers() []int {
 	var out []int
 	for _, s := range r.Series {

@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// addWrites adds a round of all arms, and its ratios: pairs of the same round.
 func addWrites(r *figures.Results, callers int, got map[string]map[string]sample) {
 	for _, op := range operations {
 		for _, a := range []string{armOne, armSixteen, armPlain} {
@@ -40,7 +39,6 @@ func addWrites(r *figures.Results, callers int, got map[string]map[string]sample
 	}
 }
 
-// pairs whose ratios are reported.
 var pairs = []struct{ over, under string }{{armOne, armPlain}, {armSixteen, armPlain}}
 
 func writeName(op string, callers int, arm string) string {

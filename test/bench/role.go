@@ -30,35 +30,29 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// roleVariable holds the role that this program is started again in.
 const roleVariable = "KUBIZONE_BENCH_ROLE"
 
-// role of a process beside the measuring one.
 type role struct {
-	// Kind is "etcd" or "server".
-	Kind string
-	// Dir is the process's own.
-	Dir string
-	// Etcd is where the server's etcd is.
-	Etcd string
-	// SlowDisk is how much longer each wait for the disk takes than it does.
+	Kind string // "etcd" or "server"
+	Dir  string
+	Etcd string // for a server
+	// SlowDisk delays each wait for the disk.
 	SlowDisk time.Duration
 	// Plain leaves the ledger out of the server.
 	Plain bool
 }
 
-// places are what a process says once it is ready, as one line of JSON.
+// places is the ready message of a process, a line of JSON.
 type places struct {
 	// Control is a unix socket with the handlers of control.
 	Control string
 	// Etcd is the endpoint of a member.
-	Etcd string
-	// API is the URL and Kubeconfig the file of a server.
+	Etcd            string
 	API, Kubeconfig string
 }
 
-// playRole runs the role this process was started in until its standard input ends, which is when the process that
-// measures ends, however it does. played is false where there is none.
+// playRole runs this process's role until standard input ends, which is at any end of the measuring process. played
+// is false without a role.
 func playRole() (played bool, err error) {
 	text := os.Getenv(roleVariable)
 	if text == "" {
@@ -85,18 +79,17 @@ func playRole() (played bool, err error) {
 	return true, err
 }
 
-// quietLog leaves of Kubernetes' log what is at least so severe.
 func quietLog(least string) {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": least} {
-		_ = flags.Set(name, value) // both are klog's
+		_ = flags.Set(name, value) // klog defines both flags
 	}
 	klog.SetOutput(io.Discard)
 }
 
 func (r role) runEtcd(ctx context.Context) error {
-	memory.SpareHeap() // as in the processes that embed one
+	memory.SpareHeap() // as in processes with an embedded member
 	dir, err := embed.OpenDir(r.Dir, 0)
 	if err != nil {
 		return err
@@ -118,7 +111,6 @@ func (r role) runEtcd(ctx context.Context) error {
 	}
 }
 
-// runServer is the API, as `kubizone up` wires them, but for etcd.
 func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error {
 	memory.SpareHeap()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -161,7 +153,7 @@ func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error
 	return ended()
 }
 
-// runTogether runs all until ctx ends; the first that fails ends it. The function waits and returns why.
+// runTogether runs all until ctx ends; the first failure ends ctx. The returned function waits and returns the cause.
 func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {
@@ -183,7 +175,6 @@ func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func
 	}
 }
 
-// announceReady serves the controls and says where everything is.
 func (r role) announceReady(at places) error {
 	at.Control = filepath.Join(r.Dir, "control")
 	listener, err := net.Listen("unix", at.Control)
@@ -194,13 +185,11 @@ func (r role) announceReady(at places) error {
 	return json.NewEncoder(os.Stdout).Encode(at)
 }
 
-// counters are what a process used since it began.
 type counters struct {
 	Mallocs, AllocBytes uint64
 	CPU                 time.Duration
 }
 
-// serveControls serves what the measuring process asks of another.
 func serveControls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
@@ -236,12 +225,11 @@ func countUses() counters {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for a wrong argument only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for a wrong argument
 	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// collectGarbage leaves in memory what is in use: twice, because what has a finalizer or a cleanup goes the second
-// time.
+// collectGarbage runs twice, since objects with a finalizer or cleanup are freed the second time.
 func collectGarbage() {
 	runtime.GC()
 	runtime.GC()

@@ -16,17 +16,14 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// plan of a run.
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Load is what each round writes: so many Records by so many callers, first a lone one.
-	Load []load
-	// Profiled is how many rounds are written with the profiler on.
+	// Load is the writes of each round: a number of Records by a number of callers, a lone caller first.
+	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
-	// SlowDisk is how much longer each etcd waits for the disk.
-	SlowDisk time.Duration
+	SlowDisk               time.Duration
 }
 
 type load struct{ Callers, Writes int }
@@ -35,10 +32,9 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 4 * time.Minute, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
 }
 
-// fewestRounds a median is made of, whatever the time.
+// fewestRounds is the minimum for a median, regardless of time.
 const fewestRounds = 3
 
-// runPlan measures everything and returns what it found.
 func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
 	say := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-")
@@ -83,8 +79,8 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, e
 	return results, nil
 }
 
-// measureWrites goes through all arms in every round, each round beginning with another, so that what the machine does
-// meanwhile meets all of them.
+// measureWrites runs all arms in every round, beginning with a different arm each time, so that disturbances of the
+// machine meet all arms.
 func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, say func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {
@@ -95,7 +91,7 @@ func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results
 		say("round %d of %d, load %s", round, p.Rounds, figures.LoadAverage())
 		for _, l := range p.Load {
 			n := l.Writes
-			if round == 0 { // the first makes connections, indexes and the heap's size
+			if round == 0 { // round 0 opens connections and warms up indexes and heap
 				n = max(l.Callers, n/8)
 			}
 			got := map[string]map[string]sample{}
@@ -118,7 +114,6 @@ func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results
 	return nil
 }
 
-// makeLabel makes names that no other batch has.
 func (s *stage) makeLabel(a *arm, round int, l load) string {
 	return fmt.Sprintf("%c%02d-%03d", "abcdefgh"[s.indexOf(a)], round, l.Callers)
 }
@@ -132,7 +127,7 @@ func (s *stage) indexOf(a *arm) int {
 	return len(s.arms)
 }
 
-// takeProfiles takes more rounds with the profiler on, apart from what is measured.
+// takeProfiles runs further rounds: profiling would disturb the measurement.
 func (s *stage) takeProfiles(ctx context.Context, p plan, say func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stage is everything that runs, and the arms over it. Each arm has a server and an etcd of its own: one that served
-// two would hold what both have written, and collect its garbage over it.
+// stage has all processes and arms. Each arm has a separate server and etcd, which otherwise would hold the writes of
+// both.
 type stage struct {
 	one, many, plain *backend
 	arms             []*arm
@@ -19,7 +19,6 @@ type stage struct {
 
 const (
 	hotDomain = "hot.example."
-	// manyZones is how many zones the second arm spreads its Records over.
 	manyZones = 16
 )
 

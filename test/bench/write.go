@@ -10,21 +10,19 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// operations in the order in which a batch undergoes them.
 var operations = []string{"create", "update", "delete"}
 
-// sample is one operation of one batch, n writes by some callers at once.
+// sample measures an operation of a batch: n writes by several parallel callers.
 type sample struct {
 	rate float64 // writes/s
-	// p50 and p99 of the latency, in milliseconds.
+	// milliseconds
 	p50, p99 float64
-	// All below are for one write. txns and ranges are calls of etcd; bytes are of its log.
+	// These are per write. txns and ranges are calls to etcd; bytes are of its log.
 	txns, ranges, fsyncs, bytes float64
-	// mallocs, allocated bytes and CPU time (µs) of the server; memberCPU of etcd.
+	// mallocs, allocated bytes and CPU time (µs) are the server's; memberCPU is etcd's.
 	mallocs, allocated, cpu, memberCPU float64
 }
 
-// measureOperation one operation.
 func (a *arm) measureOperation(ctx context.Context, clients, n int, do func(ctx context.Context, i int) error) (sample, error) {
 	var s sample
 	logBefore, err := a.etcd.readMetrics(ctx)
@@ -68,7 +66,6 @@ func (a *arm) measureOperation(ctx context.Context, clients, n int, do func(ctx 
 	}, nil
 }
 
-// runRound puts one batch of n through the arm and returns a sample of each operation.
 func (a *arm) runRound(ctx context.Context, label string, clients, n int) (map[string]sample, error) {
 	b, err := a.batch(label, n)
 	if err != nil {

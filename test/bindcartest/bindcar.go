@@ -22,16 +22,15 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/rndc"
 )
 
-// Bindcar is a double.
 type Bindcar struct {
 	// Version is "0.7.3" or "0.9.0".
 	Version string
 	Token   string
-	Dir     string // of zone files, which named has too
+	Dir     string // of zone files, shared with named
 	Control interface {
 		Call(ctx context.Context, command string) (string, error)
 	}
-	// Limit bounds the requests; nil: it does not. It says nothing of when to come back.
+	// Limit bounds the rate of requests, without a Retry-After; nil: no limit.
 	Limit *rate.Limiter
 
 	mu        sync.Mutex
@@ -39,14 +38,13 @@ type Bindcar struct {
 	requests  []string
 }
 
-// Destroyed is how many zones lost their file and journal to a POST.
 func (b *Bindcar) Destroyed() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.destroyed
 }
 
-// Requests are "METHOD PATH" of those that were let in, in their order.
+// Requests returns the admitted requests as "METHOD PATH".
 func (b *Bindcar) Requests() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,7 +84,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case rest == "status" && r.Method == http.MethodGet:
 		text, err := b.Control.Call(r.Context(), "zonestatus "+zone)
 		var failure *rndc.Failure
-		if errors.As(err, &failure) && failure.Err == "not found" { // 500 of one that is not loaded
+		if errors.As(err, &failure) && failure.Err == "not found" { // bindcar answers 500 for a zone that is not loaded
 			refuseRequest(w, http.StatusNotFound, "Zone not found")
 			return
 		}
@@ -100,7 +98,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if err == nil {
 			for _, suffix := range []string{".zone", ".zone.jnl"} {
-				_ = os.Remove(filepath.Join(b.Dir, zone+suffix)) // it does not look either
+				_ = os.Remove(filepath.Join(b.Dir, zone+suffix)) // bindcar ignores the error too
 			}
 		}
 		b.answerCommand(w, http.StatusOK, text, err)
@@ -109,7 +107,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// createZone takes a body as serde does, and overwrites before it asks named (D1).
+// createZone decodes the body as serde does, and overwrites the file before asking named (D1).
 func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 	var asked protocol.CreateZone
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {

@@ -1,16 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bindcartest is a double of bindcar before a real named, for the tests of what drives a bindcar. The crate
+// Package bindcartest is a double of bindcar in front of a real named, for tests of bindcar's clients. The crate
 // itself takes minutes to build.
 //
 // It promises:
 //
-//	D1. It has the defects that clients must live with: a POST of a zone that exists destroys its file and journal, a
-//	    DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request too many is 429.
-//	D2. It counts what it destroyed.
+// D1. The double has the defects that clients must handle: a POST of an existing zone destroys file and journal, a
+// DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
 //
-// It knows the routes that a client of Kubizone uses alone: of records and of DNSSEC it has none.
+// D2. The double counts destroyed zones.
+//
+// It does not know the routes of records and DNSSEC, which Kubizone's client never calls.
 //
 // Read bindcar.go.
 package bindcartest

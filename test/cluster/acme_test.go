@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// enableSolver makes what the chart's switch acme adds beside a flag of the server: its roles, and with a port the
-// registration of the group, as that of zones is here. arguments are those of helm.
+// enableSolver applies the objects of the chart's switch acme: roles, and with a port the registration of the group.
+// arguments are helm's.
 func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 	t.Helper()
 	helm := rig.Need(rig.Tool("helm"))(t)
@@ -31,7 +31,7 @@ func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 		"jsonpath={.spec.service.port} {.spec.caBundle}"))
 	objects := strings.Replace(rendered, "port: 443", "port: "+at[0]+"\n  caBundle: "+at[1], 1)
 	kubectlAs(t, c, c.kube.AdminKubeconfig(), objects, "apply", "-f", "-")
-	// While a registration has no server, no namespace ends.
+	// A registration without a server blocks every namespace deletion.
 	t.Cleanup(func() {
 		command := exec.Command(c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "delete", "-f", "-")
 		command.Stdin = strings.NewReader(objects)
@@ -44,10 +44,9 @@ func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 	must.Succeed(t, c.kube.Namespace(t.Context(), "cert-manager"))
 }
 
-// solver is the user that cert-manager is.
+// solver is cert-manager's user.
 const solver = "system:serviceaccount:cert-manager:cert-manager"
 
-// postChallenge posts what cert-manager posts, and returns the answer or the refusal.
 func postChallenge(t *testing.T, c *cluster, as, action, namespace, fqdn string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "create", "--raw",
@@ -55,14 +54,14 @@ func postChallenge(t *testing.T, c *cluster, as, action, namespace, fqdn string)
 	command.Stdin = strings.NewReader(fmt.Sprintf(`{"request": {"uid": "1", "action": %q, "type": "dns-01", "dnsName": %q,
   "key": %q, "resourceNamespace": %q, "resolvedFQDN": %q, "allowAmbientCredentials": false}}`,
 		action, "ignored.example.org", strings.Repeat("x", 43), namespace, fqdn))
-	out, _ := command.CombinedOutput() // what a refusal says stands in it
+	out, _ := command.CombinedOutput() // out contains a refusal's text
 	return string(out)
 }
 
 const succeeds = `"success":true`
 
-// S13.11: behind kube-apiserver, with the roles of the chart, cert-manager solves for namespaces that a RoleBinding
-// names, and for no other; its own namespace, that of each ClusterIssuer, is refused whatever is bound (attack 100).
+// S13.11: behind kube-apiserver, with the chart's roles, cert-manager solves only for namespaces with a RoleBinding.
+// Its own namespace, that of each ClusterIssuer, is refused even with a RoleBinding (attack 100).
 func TestACME_needsTheRightToSolve_S13_11(t *testing.T) {
 	c := requireCluster(t)
 	kubectl := func(stdin string, args ...string) string {
@@ -113,8 +112,8 @@ func TestACME_needsTheRightToSolve_S13_11(t *testing.T) {
 	}
 }
 
-// TestACMEPage_isTrue applies the objects of docs/acme.md and runs its commands. Its Issuer is applied by
-// TestCertManager_issues, which has the kinds of cert-manager.
+// The objects and commands are those of docs/acme.md. TestCertManager_issues, with cert-manager's kinds, applies the
+// Issuer.
 func TestACMEPage_isTrue(t *testing.T) {
 	c := requireCluster(t)
 	const page = "../../docs/acme.md"
@@ -145,10 +144,10 @@ func TestACMEPage_isTrue(t *testing.T) {
 		words := strings.Fields(step.Line)
 		typed[words[0]]++
 		switch {
-		case words[0] == "helm": // a release that stands but for the switch
+		case words[0] == "helm": // an installed release without the switch
 			enableSolver(t, c, slices.DeleteFunc(words[4:], func(word string) bool { return word == "--reuse-values" })...)
 			continue
-		case strings.Contains(step.Line, "delete records"): // cert-manager has gone after Present
+		case strings.Contains(step.Line, "delete records"): // cert-manager is gone after Present
 			waitUntil(t, "a challenge that is presented", func() bool {
 				return strings.Contains(postChallenge(t, c, solver, "Present", "team-a", www), succeeds)
 			})
@@ -165,7 +164,7 @@ func TestACMEPage_isTrue(t *testing.T) {
 			if left := run("kubectl -n team-a get records -o name", ""); left != "" {
 				t.Errorf("there is still %s", left)
 			}
-			// cert-manager comes back, and finds its Challenge.
+			// The Challenge is found again.
 			if said := postChallenge(t, c, solver, "CleanUp", "team-a", www); !strings.Contains(said, succeeds) {
 				t.Errorf("a challenge that is gone is not cleaned up: %s", said)
 			}

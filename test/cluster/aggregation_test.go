@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// While the server is away kube-apiserver serves its own kinds and answers 503 for ours, and does not finish the
-// deletion of any namespace, of which it cannot know whether it is empty; all of it ends when the server is back.
+// While the server is down, kube-apiserver serves its own kinds, answers 503 for ours, and finishes no namespace
+// deletion, since any namespace may have our objects. All of this ends when the server is back.
 func TestAggregation_serverAway(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -48,8 +48,7 @@ func TestAggregation_serverAway(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	// This kubectl has met our kinds before. One that asks for the first time while the server is away hears of a group
-	// without kinds: client-go leaves out what kube-apiserver calls stale.
+	// A new kubectl would see a group without kinds, because client-go drops groups that kube-apiserver marks stale.
 	if out, err := kubectl("get", "records"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -88,7 +87,7 @@ func TestAggregation_serverAway(t *testing.T) {
 			t.Fatalf("a namespace that may hold records went: %v", err)
 		}
 		for _, condition := range namespace.Status.Conditions {
-			// The first where kube-apiserver knows already that the server is away, the second where it does not yet.
+			// Discovery fails if kube-apiserver knows already that the server is down, content if not yet.
 			discovery, content := condition.Type == corev1.NamespaceDeletionDiscoveryFailure, condition.Type == corev1.NamespaceDeletionContentFailure
 			if condition.Status != corev1.ConditionTrue || !discovery && !content {
 				continue
@@ -117,7 +116,6 @@ func TestAggregation_serverAway(t *testing.T) {
 	}
 }
 
-// readServingSerial returns the serial number of the certificate that the server shows.
 func readServingSerial(ctx context.Context, c *cluster) (string, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)
@@ -129,8 +127,8 @@ func readServingSerial(ctx context.Context, c *cluster) (string, error) {
 	return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
 }
 
-// A serving certificate that is replaced on disk is shown from then on, without a restart and without a failed request
-// through the aggregator; one that cannot be read is not taken.
+// A serving certificate replaced on disk is used without a restart, and without a failed request through the
+// aggregator. An unreadable certificate is ignored.
 func TestAggregation_certificateIsFollowed(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
@@ -155,7 +153,7 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 	broken.Key = []byte("no key")
 	begin := time.Now()
 	must.Succeed(t, c.server.Rotate(broken))
-	// The server looks when the file changes; that it has looked shows in what it logs.
+	// The server reads a changed file, and logs the failure.
 	for !strings.Contains(c.server.Log(), "no key") && !strings.Contains(c.server.Log(), "tls: failed to find any PEM data") {
 		if time.Since(begin) > waitTimeout {
 			t.Fatalf("the server says nothing of a key that is none:\n%s", c.server.Log())
@@ -187,8 +185,8 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 	}
 }
 
-// A server whose account lacks rights says which, each as the rule to add: at its start where it cannot authenticate
-// a user without them, else by not being ready until it has them.
+// A server whose account lacks rights names each as an RBAC rule to add: at the start if it cannot authenticate users
+// without them, else by being unready until granted.
 func TestAggregation_missingRightsAreNamed(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -231,7 +229,7 @@ func TestAggregation_missingRightsAreNamed(t *testing.T) {
 		}
 		got, err := c.sendRaw(ctx, config.Addr, admin, "GET /readyz/permissions")
 		if err != nil || got.status == http.StatusUnauthorized || strings.Contains(got.body, "not asked yet") {
-			continue // it is on its way: the authority that signs users comes by informer
+			continue // still starting: the CA for users comes by informer
 		}
 		named = true
 		for _, resource := range []string{"validatingadmissionpolicies", "mutatingadmissionpolicybindings", "validatingwebhookconfigurations"} {

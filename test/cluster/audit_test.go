@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// auditFlags are those of an API server that writes an audit log by the policy of docs/operations.md.
 func auditFlags(server string) []string {
 	return []string{"--audit-policy-file", filepath.Join(home, "audit.yaml"), "--audit-log-path", filepath.Join(home, server+"-audit.log")}
 }
@@ -37,7 +36,6 @@ func writeAuditPolicy() error {
 	return os.WriteFile(filepath.Join(home, "audit.yaml"), policy[1], 0o600)
 }
 
-// waitForEvent waits for the event of a verb on an object in the audit log of a server.
 func waitForEvent(t *testing.T, server, verb, resource, name string) auditv1.Event {
 	t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {
@@ -57,8 +55,8 @@ func waitForEvent(t *testing.T, server, verb, resource, name string) auditv1.Eve
 	}
 }
 
-// docs/operations.md, Audit logs: which user did what, by which rule, and what was refused; in the server's own log
-// what was written, too.
+// docs/operations.md, Audit logs: the log has the user, the action, the deciding rule and refusals; the server's own
+// log also has the written object.
 func TestAudit_saysWhoDidWhat(t *testing.T) {
 	c := requireCluster(t)
 	t.Parallel()
@@ -89,7 +87,7 @@ func TestAudit_saysWhoDidWhat(t *testing.T) {
 		!strings.Contains(event.ResponseStatus.Message, "does not delegate A at a.audited.example.") {
 		t.Errorf("%+v", event)
 	}
-	// kube-apiserver knows the name of an object that is created only where the URL has it.
+	// For a creation, kube-apiserver knows the object's name only if the URL has it.
 	passed := waitForEvent(t, "kube-apiserver", "create", "records", "")
 	if passed.RequestObject != nil || passed.User.Username == "" {
 		t.Errorf("%+v", passed)

@@ -29,9 +29,8 @@ import (
 
 var healthAt = regexp.MustCompile(`health on ([0-9.:]+)`)
 
-// Secrets that the controller and a primary read in a real cluster are in no log at -v=7, no Event, no status and no
-// metric, theirs or the API server's, raw or encoded, whatever providers answer: one says back what it was sent,
-// others are not there, and one Secret cannot be understood.
+// Secrets read by the controller and a primary in a real cluster appear in no log at -v=7, no Event, no status and no
+// metric, raw or encoded, with an echoing and absent servers, and a malformed Secret.
 func TestController_secretsAreNowhere(t *testing.T) {
 	c := requireCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
@@ -122,7 +121,6 @@ func TestController_secretsAreNowhere(t *testing.T) {
 		asked := strings.Fields(kubectl("", "get", "dnsclasses", "-o", `jsonpath={.items[?(@.status.health.status=="Unhealthy")].metadata.name}`))
 		return len(failed) == len(blocks) && strings.Count(strings.Join(asked, " "), "canary-") == len(blocks)
 	})
-	// A change of a Secret is read again, and told of.
 	kubectl("", "patch", "secret", "hmac", "-n", namespace, "-p", `{"stringData":{"key":"canary-hmac-7d1f0c9b5a3e-again"}}`)
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.2"}}`)
 	waitUntil(t, "an Event of a failure", func() bool {

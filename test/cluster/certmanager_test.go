@@ -26,7 +26,7 @@ import (
 )
 
 // certManager is cert-manager in the cluster, and an ACME server that asks a hidden primary for challenges below
-// example.org, which docs/acme.md delegates to team-a; those below b.example.org are for team-b.
+// example.org, which docs/acme.md delegates to team-a. b.example.org is team-b's.
 type certManager struct {
 	t       *testing.T
 	c       *cluster
@@ -37,7 +37,7 @@ type certManager struct {
 	shell   rig.Shell
 }
 
-// reads are what cert-manager's own chart grants its controller that matters here; nothing of it is of Kubizone.
+// reads are the relevant rights of cert-manager's own chart, none for Kubizone.
 var reads = []rbacv1.PolicyRule{
 	{APIGroups: []string{"cert-manager.io", "acme.cert-manager.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 	{APIGroups: []string{""}, Resources: []string{"secrets", "events"}, Verbs: []string{"*"}},
@@ -45,7 +45,6 @@ var reads = []rbacv1.PolicyRule{
 	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}, Verbs: []string{"get", "list", "watch"}},
 }
 
-// challengeSource is where the ACME server's questions come from.
 const challengeSource = "127.0.0.2"
 
 func runCertManager(t *testing.T) *certManager {
@@ -97,7 +96,6 @@ func runCertManager(t *testing.T) *certManager {
 	return m
 }
 
-// start starts cert-manager, with the rights that it has by its own chart and by that of Kubizone.
 func (m *certManager) start() {
 	m.t.Helper()
 	account := must.Get(m.c.kube.ServiceAccount(m.t.Context(), "cert-manager", "cert-manager"))(m.t)
@@ -109,7 +107,6 @@ func (m *certManager) runLine(line, input string) string {
 	return must.Get(m.shell.Run(within(m.t, waitTimeout), line, input))(m.t)
 }
 
-// makeIssuer makes an Issuer, or a ClusterIssuer where kind says so, of the one that docs/acme.md shows.
 func (m *certManager) makeIssuer(kind, namespace, name, dns01 string) {
 	m.t.Helper()
 	objects := must.Get(rig.ReadObjects("../../docs/acme.md"))(m.t)
@@ -134,7 +131,6 @@ func (m *certManager) makeIssuer(kind, namespace, name, dns01 string) {
 	m.runLine("kubectl wait --for=condition=Ready --timeout=3m "+kind+"/"+name+in, "")
 }
 
-// certify asks for a Certificate.
 func (m *certManager) certify(namespace, name, kind, issuer string, names ...string) {
 	m.t.Helper()
 	m.runLine("kubectl apply -f -", fmt.Sprintf(`{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {namespace: %s, name: %s},
@@ -142,7 +138,7 @@ func (m *certManager) certify(namespace, name, kind, issuer string, names ...str
 		kind, issuer))
 }
 
-// waitForCertificate returns the serial number of the certificate in that revision, after a look at its names.
+// waitForCertificate checks the names, and returns the serial number.
 func (m *certManager) waitForCertificate(namespace, name string, revision int, names ...string) string {
 	m.t.Helper()
 	waitUntil(m.t, fmt.Sprintf("%s/%s in revision %d", namespace, name, revision), func() bool {
@@ -159,14 +155,12 @@ func (m *certManager) waitForCertificate(namespace, name string, revision int, n
 	return cert.SerialNumber.String()
 }
 
-// findChallenge returns a field of the Challenge for a name.
 func (m *certManager) findChallenge(namespace, name, field string) string {
 	m.t.Helper()
 	return m.runLine(fmt.Sprintf("kubectl get challenges -n %s -o "+
 		`jsonpath='{range .items[?(@.spec.dnsName=="%s")]}{%s}{end}'`, namespace, name, field), "")
 }
 
-// waitForReason waits until the Challenge for a name says why it is not solved.
 func (m *certManager) waitForReason(namespace, name, why string) {
 	m.t.Helper()
 	var said string
@@ -177,11 +171,10 @@ func (m *certManager) waitForReason(namespace, name, why string) {
 	m.t.Logf("%s, %s: %s", namespace, name, said)
 }
 
-// S13.1, S13.10, S13.11, S13.12, S13.13: cert-manager itself, with the rights of the chart, gets certificates from an
-// ACME server for names of a team, by the webhook solver and by an UpdateKey, and again when they are renewed; it dies
-// between Present and CleanUp, and the next one cleans up. Names of another team, a ClusterIssuer, a team without a
-// RoleBinding and a Challenge made by hand are refused with the reason in the Challenge (attack 100); and all of it can
-// be deleted.
+// S13.1, S13.10, S13.11, S13.12, S13.13: the real cert-manager, with the chart's rights, gets and renews certificates
+// by the webhook solver and by an UpdateKey, even after a death between Present and CleanUp. Names of another team, a
+// ClusterIssuer, a team without a RoleBinding and a forged Challenge are refused with the reason in the Challenge
+// (attack 100). Everything can be deleted.
 func TestCertManager_issues(t *testing.T) {
 	m := runCertManager(t)
 	for _, object := range must.Get(rig.ReadObjects("../../docs/acme.md"))(t) {
@@ -208,16 +201,16 @@ func TestCertManager_issues(t *testing.T) {
 	m.waitForReason("team-b", "stolen.apps.example.org", "kubizone-acme-solver there gives it")
 	m.runLine("kubectl -n team-b"+bind, "")
 	m.waitForReason("team-b", "stolen.apps.example.org", "does not delegate TXT")
-	// No name that team-b asks for below: cert-manager solves one Challenge of a name at a time.
+	// The name must not be below a name that team-b requests: cert-manager solves one Challenge of a name at a time.
 	m.certify("team-a", "beyond", "Issuer", "acme-key", "beyond.b.example.org")
 	m.waitForReason("team-a", "beyond.b.example.org", "REFUSED")
-	// What is beyond the key is so for CleanUp, too: the page says how such a Challenge goes.
+	// CleanUp is refused beyond the key too. The page documents how to remove such a Challenge.
 	m.runLine("kubectl delete certificate -n team-a beyond", "")
 	beyond := "challenge -n team-a " + m.findChallenge("team-a", "beyond.b.example.org", ".metadata.name")
 	m.runLine("kubectl delete --wait=false "+beyond, "")
 	m.runLine("kubectl patch "+beyond+` --type merge -p '{"metadata": {"finalizers": null}}'`, "")
 
-	// cert-manager dies while challenges stand.
+	// cert-manager dies between Present and CleanUp.
 	waitUntil(t, "a challenge stands", func() bool {
 		return m.runLine("kubectl get records -n team-a -l kubi.zone/dynamic=true -o name", "") != ""
 	})
@@ -229,7 +222,6 @@ func TestCertManager_issues(t *testing.T) {
 	serial := m.waitForCertificate("team-a", "www", 1, www...)
 	m.waitForCertificate("team-a", "api", 1, "api.apps.example.org")
 
-	// A renewal, as cmctl asks for one.
 	m.runLine(`kubectl patch certificate -n team-a www --subresource=status --type=json -p '[{"op": "add", `+
 		`"path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", `+
 		`"message": "renewed", "lastTransitionTime": "2026-01-01T00:00:00Z"}}]'`, "")
@@ -251,22 +243,21 @@ func TestCertManager_issues(t *testing.T) {
 	m.runLine("kubectl -n dns delete delegation team-a", "")
 }
 
-// forgedSpec is the spec of a Challenge that no ACME server is asked for, by the Issuer acme of its namespace.
+// forgedSpec is the spec of a Challenge without an ACME order, by the Issuer acme of its namespace.
 func forgedSpec(dnsName, key string) string {
 	return fmt.Sprintf(`{authorizationURL: "https://127.0.0.1/a", url: "https://127.0.0.1/c", dnsName: %s, type: DNS-01, token: forged,
   key: %q, wildcard: false, issuerRef: {name: acme, kind: Issuer, group: cert-manager.io},
   solver: {dns01: {webhook: {groupName: acme.kubi.zone, solverName: kubizone}}}}`, dnsName, key)
 }
 
-// process has cert-manager present forged Challenges, as if it had asked the ACME server for them.
+// process presents forged Challenges, as if the ACME server had asked.
 func (m *certManager) process(namespace string, challenges ...string) {
 	m.t.Helper()
 	m.runLine("kubectl patch challenge -n "+namespace+" "+strings.Join(challenges, " ")+
 		` --subresource=status --type=merge -p '{"status": {"processing": true, "state": "pending"}}'`, "")
 }
 
-// forgeChallenges makes Challenges by hand in namespaces for which cert-manager solves: what they present is the choice
-// of the tenant.
+// forgeChallenges: the tenant chooses the content.
 func (m *certManager) forgeChallenges() {
 	m.t.Helper()
 	for name, forged := range map[string]struct{ namespace, dnsName, key, why string }{
@@ -284,8 +275,9 @@ func (m *certManager) forgeChallenges() {
 	}
 }
 
-// floodChallenges makes more Challenges than cert-manager has workers in a namespace that may write no more: each is
-// told so, and tried again ever more seldom, and the certificate of another namespace is issued meanwhile (attack 101).
+// floodChallenges creates more Challenges than cert-manager has workers, in a namespace over its write budget. Each
+// Challenge reports the refusal and is retried with growing delays; another namespace gets a certificate meanwhile
+// (attack 101).
 func (m *certManager) floodChallenges() {
 	m.t.Helper()
 	m.runLine("kubectl annotate namespace team-a kubi.zone/budget=written=1", "")

@@ -26,16 +26,14 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds all waits of a test together. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 4 * time.Minute
 
-// namespaceTimeout is longer than the controller of namespaces waits before it tries a deletion again, a minute.
+// namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
 const namespaceTimeout = "--timeout=3m"
 
-// home is where everything of this test binary lies; TestMain removes it.
 var home string
 
-// started says that the shared cluster has something to close.
 var started atomic.Bool
 
 func TestMain(m *testing.M) {
@@ -47,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(home)
-		// What kubectl has discovered at a port is of another control plane when the port is given out again.
+		// Ports are reused by other control planes, so kubectl's discovery cache must be private.
 		os.Setenv("KUBECACHEDIR", filepath.Join(home, "kubectl"))
 		code := m.Run()
 		if started.Load() {
@@ -60,18 +58,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cluster is a control plane with the server under test behind it. Tests that need one share it: it takes ten seconds.
+// cluster is a control plane with the server under test, shared by tests: a start takes ten seconds.
 type cluster struct {
 	kube       *kuberig.Kube
-	etcd       *kuberig.Etcd // the server's
-	service    *rig.Balancer // what the APIService names: a Service with one pod or several
+	etcd       *kuberig.Etcd // of the server
+	service    *rig.Balancer // the Service of the APIService, with one or several pods
 	kubizone   string        // path of the binary
 	kubectl    string
-	kubeconfig string // of the server, to kube-apiserver
+	kubeconfig string // of the server, for kube-apiserver
 	serving    rig.Pair
 
-	server   *kuberig.Server   // the one that is always there
-	replicas []*kuberig.Server // it, and what a test has beside it
+	server   *kuberig.Server   // always running
+	replicas []*kuberig.Server // server, and further replicas of a test
 }
 
 var shared = sync.OnceValues(func() (*cluster, error) {
@@ -108,7 +106,7 @@ func (c *cluster) startCluster(ctx context.Context) (err error) {
 	if c.kubeconfig, err = c.kube.ServiceAccount(ctx, kuberig.InstallNamespace, kuberig.ServerName); err != nil {
 		return err
 	}
-	// There are no rights but those that the installation grants, to the server and to tenants.
+	// Server and tenants have only the rights of the installation.
 	const deploy = "../../artifacts/deploy/base/"
 	if out, err := exec.CommandContext(ctx, c.kubectl, "--kubeconfig", c.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
 		return fmt.Errorf("rights: %w\n%s", err, out)
@@ -131,12 +129,11 @@ func (c *cluster) startCluster(ctx context.Context) (err error) {
 	if _, _, err := c.kube.WaitAvailable(ctx, true); err != nil {
 		return fmt.Errorf("%w\nthe server says:\n%s", err, c.server.Log())
 	}
-	// Its garbage collector and quota look for kinds at their start and every half minute.
+	// The garbage collector and quota discover kinds at their start and every half minute.
 	return c.kube.StartControllerManager(ctx)
 }
 
-// scaleReplicas stops replicas, the youngest first, or starts more over the same etcd, and returns when the Service has
-// them.
+// scaleReplicas stops the youngest replicas or starts more on the same etcd, and returns when the Service has them.
 func (c *cluster) scaleReplicas(ctx context.Context, want int) error {
 	for len(c.replicas) > max(want, 1) {
 		last := len(c.replicas) - 1
@@ -160,11 +157,10 @@ func (c *cluster) scaleReplicas(ctx context.Context, want int) error {
 	return c.waitReady(ctx)
 }
 
-// restartReplica starts a replica that is not running, where it was before if it was.
 func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	config := kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: c.etcd.Endpoint, Serving: c.serving,
-		// The balancer knows of a server that stops after one probe, a tenth of a second.
+		// The balancer notices the shutdown after one probe, a tenth of a second.
 		Args: append([]string{"--shutdown-delay-duration", "1s", "--acme"}, auditFlags(fmt.Sprintf("server-%d", replica))...),
 	}
 	if before := c.replicas[replica]; before != nil {
@@ -179,7 +175,6 @@ func (c *cluster) restartReplica(ctx context.Context, replica int) error {
 	return nil
 }
 
-// waitReady returns when the Service has all replicas.
 func (c *cluster) waitReady(ctx context.Context) error {
 	for c.service.Ready() != len(c.replicas) {
 		select {
@@ -208,8 +203,6 @@ func (c *cluster) closeCluster() {
 	}
 }
 
-// requireCluster returns the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not
-// built.
 func requireCluster(t *testing.T) *cluster {
 	t.Helper()
 	return rig.Need(shared())(t)
@@ -217,7 +210,6 @@ func requireCluster(t *testing.T) *cluster {
 
 var within = rig.Within
 
-// makeClients returns the typed and the dynamic client of a configuration.
 func makeClients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient) {
 	t.Helper()
 	config = rest.CopyConfig(config)
@@ -225,7 +217,7 @@ func makeClients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dyn
 	return must.Get(kubernetes.NewForConfig(config))(t), must.Get(dynamic.NewForConfig(config))(t)
 }
 
-// httpClient speaks as the configuration says, and follows no redirect: an API server has no reason to answer with one.
+// httpClient returns a client of the configuration that follows no redirect: an API server has no reason to redirect.
 func httpClient(t *testing.T, config *rest.Config) *http.Client {
 	t.Helper()
 	client := &http.Client{

@@ -51,11 +51,11 @@ func recordObject(namespace, name, domain string) *unstructured.Unstructured {
 	}}
 }
 
-// neighbours are two tenants with a zone and three records each. No other tenant may read names of the victim's side.
+// neighbours are two tenants with a zone and three records each. No other tenant may read the victim's names.
 type neighbours struct {
-	kubeconfig string // of the curious one
+	kubeconfig string // of the curious tenant
 	own        string // namespace
-	secret     string // a word in every name that the victim has
+	secret     string // part of every name of the victim
 }
 
 func (c *cluster) makeNeighbours(ctx context.Context, t *testing.T, own, secret string) neighbours {
@@ -78,8 +78,8 @@ func (c *cluster) makeNeighbours(ctx context.Context, t *testing.T, own, secret 
 	return n
 }
 
-// Continue tokens of others or made up, selectors, resource versions and sendInitialEvents give no tenant more than its
-// own objects: a token that is none for this list is 400 or 410 (attack 47).
+// Foreign or forged continue tokens, selectors, resource versions and sendInitialEvents give a tenant only its own
+// objects. An invalid token is 400 or 410 (attack 47).
 func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -116,7 +116,7 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	config := must.Get(kuberig.ClientConfig(n.kubeconfig))(t)
 	client := httpClient(t, config)
 	for _, token := range tokens {
-		// client-go would ask again and again for a revision that is not there yet.
+		// client-go would retry forever for a revision that does not exist yet.
 		response, err := client.Get(config.Host + "/apis/kubi.zone/v1alpha1/namespaces/" + n.own + "/records?limit=10&continue=" + url.QueryEscape(token))
 		if err != nil {
 			t.Fatal(err)
@@ -201,14 +201,14 @@ func TestConfinement_listsAndWatchesShowOnesOwn(t *testing.T) {
 	}
 }
 
-// The answers to a tenant that runs into another tenant's objects, what the server counts and what the cluster's
-// events say names none of theirs (S1.8, attack 48).
+// Answers to a tenant whose objects collide with another tenant's, metrics and Events contain none of the other's
+// names (S1.8, attack 48).
 func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
 	n := c.makeNeighbours(ctx, t, "asker", "hushed")
 	_, all := makeClients(t, c.kube.Admin())
-	// A zone of a third that both may write into, where the victim was first.
+	// A third tenant's zone, open to both, where the victim was first.
 	must.Succeed(t, c.kube.Namespace(ctx, "commons"))
 	commons := zoneObject("commons", "commons", "commons.example.", map[string]any{"records": []any{map[string]any{"pattern": "*"}}, "zones": []any{"*"}})
 	must.Get(all.Resource(zones).Namespace("commons").Create(ctx, commons, metav1.CreateOptions{}))(t)
@@ -242,14 +242,14 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 			t.Errorf("%s passes", what)
 			continue
 		}
-		// A tenant that asks for a namespace by its name knows the name already; what is in it is not said.
+		// The request names the namespace, so the answer may too.
 		said := strings.ReplaceAll(err.Error(), `in the namespace "`+n.secret+`"`, "")
 		if strings.Contains(said, n.secret) || strings.Contains(said, "192.0.2.") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// A zoneRef to a zone of another tenant is answered as one to a zone that is not there, but for the name that it
-	// has itself.
+	// A zoneRef to another tenant's zone gets the same answer as a zoneRef to a missing zone, except for the name in
+	// the request.
 	absent := pinned.DeepCopy()
 	absent.SetName("absent")
 	_ = unstructured.SetNestedField(absent.Object, n.secret+"-none", "spec", "zoneRef", "name")
@@ -280,7 +280,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 	}
 	for line := range strings.Lines(string(served)) {
 		if strings.HasPrefix(line, "kubizone_namespace_") {
-			continue // the largest namespaces, which are what it is about (S9.1)
+			continue // names the largest namespaces on purpose (S9.1)
 		}
 		if strings.Contains(line, n.secret) || strings.Contains(line, n.own) || strings.Contains(line, "commons") {
 			t.Errorf("metrics name tenants: %s", line)
@@ -300,7 +300,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// The refusal of a user without the right is the same for an object that exists and for one that does not (attack 48).
+// A user without the right gets the same refusal for an existing and a missing object (attack 48).
 func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

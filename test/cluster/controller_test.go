@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// beside is a program that runs beside a test.
 type beside struct {
 	cmd  *exec.Cmd
 	done chan error
@@ -52,7 +51,7 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 	must.Succeed(t, b.cmd.Start())
 	go func() { b.done <- b.cmd.Wait(); close(b.done) }()
 	t.Cleanup(func() {
-		_ = b.cmd.Process.Signal(syscall.SIGTERM) // it lets go of its Lease, for which the next test would wait
+		_ = b.cmd.Process.Signal(syscall.SIGTERM) // SIGTERM releases the Lease, for which the next test would wait
 		select {
 		case <-b.done:
 		case <-time.After(10 * time.Second):
@@ -66,11 +65,9 @@ func runBeside(t *testing.T, name string, args ...string) *beside {
 	return b
 }
 
-// lease is that of two controllers, of which one takes over: the first ends where it cannot renew it for half of this
-// time, and on a machine that is busy with other tests that happens within two seconds.
+// A leader that cannot renew for half of this time exits; on a busy machine, two seconds would be too short.
 const lease = "20s"
 
-// waitUntil asks until it is so.
 func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(100 * time.Millisecond) {
@@ -80,8 +77,8 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// Two controllers with the rights of the installation: one works, and no Secret is theirs but those granted by name;
-// the other takes over where it ended, and the one that is told to stop ends in order.
+// Two controllers with the rights of the installation: only one leads, and reads only Secrets granted by name. The
+// other takes over after its death, and a controller told to stop exits cleanly.
 func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	c := requireCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
@@ -140,7 +137,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: %[1]s}, spec: {domainName: www, zoneRef: {name: main}, type: A, rdata: 192.0.2.1}}
 `, namespace, hook), "apply", "-f", "-")
 
-	// The Secret is there and may not be read: that is said, and nothing went out.
+	// The Secret exists but may not be read.
 	waitUntil(t, "the class says that it may not read the Secret", func() bool {
 		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "SecretNotFound")
 	})
@@ -161,7 +158,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		t.Error("Ready, and not there")
 	}
 
-	// A failure is an Event of the Zone, once, and so is the recovery.
+	// A failure makes a single Event of the Zone, and so does the recovery.
 	kubectl("", "patch", "secret", "hook", "-n", namespace, "-p", `{"stringData":{"key":"another"}}`)
 	waitUntil(t, "the class is refused", func() bool {
 		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "AuthenticationFailed")
@@ -176,7 +173,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		return strings.Contains(kubectl("", "get", "events.events.k8s.io", "-n", namespace), "Delivered")
 	})
 
-	// The leader dies; a change before that, which no controller has seen, is delivered by the other.
+	// The leader dies, and the other delivers a change that no controller has seen.
 	if strings.Contains(other.readOutput(), "\nleading") {
 		t.Fatal("two lead")
 	}
@@ -188,7 +185,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		t.Error("the other did not take over")
 	}
 
-	// Told to stop it ends by itself, and lets go of the Lease: the next need not wait for it to run out.
+	// After SIGTERM, the Lease is released, so that the next need not wait for the expiry.
 	must.Succeed(t, other.cmd.Process.Signal(syscall.SIGTERM))
 	if err := <-other.done; err != nil {
 		t.Errorf("it ended with %v", err)
@@ -205,7 +202,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		}
 	}
 
-	// The namespace goes with all that is in it, the data at the provider too (S8.4, S8.5).
+	// The namespace goes with all objects, and with the data at the provider (S8.4, S8.5).
 	start()
 	kubectl("", "delete", "namespace", namespace, namespaceTimeout)
 	if stands("www")() {

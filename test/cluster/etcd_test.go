@@ -24,22 +24,21 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// startBeside starts a server of the same control plane over another etcd, which the APIService does not name.
+// startBeside starts a server of the same control plane on another etcd, not registered with the APIService.
 func (c *cluster) startBeside(ctx context.Context, dir string, etcd *kuberig.Etcd, args ...string) (*kuberig.Server, error) {
 	return kuberig.StartServer(ctx, dir, kuberig.ServerConfig{
 		Program: c.kubizone, Kube: c.kube, Kubeconfig: c.kubeconfig, Etcd: etcd.Endpoint, Serving: c.serving, Args: args,
 	})
 }
 
-// connectDirectly returns the administrator at a server without the aggregator.
 func (c *cluster) connectDirectly(t *testing.T, server *kuberig.Server) *dynamic.DynamicClient {
 	t.Helper()
 	_, objects := makeClients(t, must.Get(server.Direct(c.kube.AdminKubeconfig()))(t))
 	return objects
 }
 
-// etcd may ask its clients for a certificate: the server brings one, knows the members by their authority, and where
-// one of the three files is not right it does not start and says where it could not connect to.
+// etcd may require client certificates. The server presents one and verifies the members' authority. If any of the
+// three files is wrong, the server exits and names the endpoint.
 func TestEtcd_clientsBringCertificates(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
@@ -78,7 +77,7 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 
 	for name, wrong := range map[string]struct {
 		args []string
-		want string // in what it says, where that is not etcd's to tell
+		want string // in the output, if the text is not etcd's
 	}{
 		"another authority":              {append([]string{"--etcd-cafile", write("stranger.crt", stranger.PEM)}, known...), "certificate signed by unknown authority"},
 		"no authority":                   {known, "certificate signed by unknown authority"},
@@ -99,8 +98,8 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	}
 }
 
-// writeEncryption writes an encryption configuration for all that the server stores, with this key of secretbox, which
-// tells a wrong key from a right one (aescbc may take one for the other).
+// writeEncryption writes an encryption configuration for all stored resources. secretbox always detects a wrong key;
+// aescbc may not.
 func writeEncryption(t *testing.T, key string) (path string) {
 	t.Helper()
 	text := `apiVersion: apiserver.config.k8s.io/v1
@@ -121,7 +120,6 @@ func newKey() string {
 	return base64.StdEncoding.EncodeToString(key[:])
 }
 
-// findLegible returns which of the words stand in the files below the directory: what a thief of the disk reads.
 func findLegible(t *testing.T, dir string, words []string) (found []string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -140,9 +138,9 @@ func findLegible(t *testing.T, dir string, words []string) (found []string) {
 	return found
 }
 
-// With --encryption-provider-config no data of what a zone contains can be read from etcd's files, and no metadata but
-// names, which keys have in them, as of an encrypted Secret. The server that has the key reads it after a restart, one
-// that has not does not start.
+// With --encryption-provider-config, etcd's files reveal no zone data and no metadata except names, which are in
+// keys, as for an encrypted Secret. A server with the key reads the data after a restart; a server without the key
+// exits.
 func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
@@ -156,7 +154,7 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 	server := must.Get(c.startBeside(ctx, serverDir, member, "--encryption-provider-config", file))(t)
 	t.Cleanup(func() { server.Close() })
 
-	// No word stands in another or in what every server writes.
+	// No word is part of another, nor of a server's usual output.
 	secrets := []string{"zsecretdata", "zsecretmark", "zsecrethost", "zsecretgone"}
 	const object = "zpublicname"
 	fill := func(objects *dynamic.DynamicClient) {
@@ -186,7 +184,7 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 	if found := findLegible(t, etcdDir, append([]string{object}, secrets...)); len(found) != 1 || found[0] != object {
 		t.Errorf("etcd's files tell %q", found)
 	}
-	// The same objects, where nothing is encrypted: all of it would have been found.
+	// The same search finds every word without encryption.
 	if found := findLegible(t, filepath.Join(home, "etcd"), append([]string{object}, secrets...)); len(found) != 1+len(secrets) {
 		t.Errorf("etcd's files of a server without encryption tell only %q", found)
 	}

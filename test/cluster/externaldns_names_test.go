@@ -21,12 +21,12 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// sourceKind is a kind of object with a host and an address, as a tenant makes, moves and deletes it.
+// sourceKind is a kind of object with a host and an address.
 type sourceKind struct {
 	kind     string
 	resource schema.GroupVersionResource
 	create   func(p *pair, namespace, name, host, address string)
-	// move is a merge patch of the object, or of its status, to another address.
+	// move is a merge patch of the object or its status to another address.
 	move        string
 	subresource []string
 }
@@ -53,10 +53,10 @@ func (p *pair) deleteObject(k sourceKind, namespace, name string) {
 	must.Succeed(p.t, p.objects.Resource(k.resource).Namespace(namespace).Delete(p.t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// X5: the real external-dns joins objects of two namespaces that want one name, and names one of them. Whichever it
-// names, the Record that stands stays, follows the address of its own object, and goes with it (attacks: a Service,
-// Ingress or DNSEndpoint of a namespace that sorts first, by a tenant without any right here and by one with a rule for
-// all names; a DNSEndpoint with a target that is none).
+// X5: the real external-dns joins objects of two namespaces with the same name, and names either object. The existing
+// Record stays, follows its own object's address, and goes with that object (attacks: a Service, Ingress or
+// DNSEndpoint of a namespace that sorts first, by a tenant without rights and by a tenant with a rule for all names;
+// a DNSEndpoint with an invalid target).
 func TestExternalDNS_holdsNames(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "hold", syncNoop)
@@ -70,7 +70,6 @@ func TestExternalDNS_holdsNames(t *testing.T) {
 	must.Get(p.records.KubizoneV1alpha1().Zones(dns).Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() { deleteZone(t, p.records, dns, zone.Name) })
 
-	// has says what the victim's Records are with one address of all its objects.
 	has := func(address string) string {
 		var lines []string
 		for _, k := range sourceKinds {
@@ -108,7 +107,7 @@ func TestExternalDNS_holdsNames(t *testing.T) {
 		}
 	}
 
-	// A wrong target of one DNSEndpoint takes the name of both from external-dns.
+	// An invalid target of a DNSEndpoint makes external-dns drop the name for both.
 	crd := sourceKinds[2]
 	for who, attacker := range attackers {
 		p.moveObject(crd, attacker, "dnsendpoint-"+who, "dnsendpoint-"+who+".hold.example", "nonsense")
@@ -130,7 +129,6 @@ func TestExternalDNS_holdsNames(t *testing.T) {
 	p.waitForRecords(attackers["unruled"], "")
 }
 
-// readMetric reads a metric of external-dns; 0 for none.
 func (p *pair) readMetric(name string) float64 {
 	p.t.Helper()
 	answer := must.Get(http.Get("http://" + p.metrics + "/metrics"))(p.t)
@@ -143,8 +141,8 @@ func (p *pair) readMetric(name string) float64 {
 	return must.Get(strconv.ParseFloat(found[1], 64))(p.t)
 }
 
-// E2: a name that is refused whenever it is written, here an address beside the CNAME that the policy upsert-only
-// keeps, fails no cycle: external-dns synchronises, counts the name as missing, and reports no error to other objects.
+// E2: a name that is always refused, here an address beside the CNAME kept by policy upsert-only, fails no cycle.
+// external-dns synchronises, counts the name as missing, and reports no error to other objects.
 func TestExternalDNS_failsNoCycleForARefusal(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "soft", "--registry=noop --policy=upsert-only --events-emit=RecordReady --events-emit=RecordError")

@@ -41,7 +41,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// dnsEndpoints is the kind of external-dns' source crd, as far as the source looks at it.
+// dnsEndpoints is the kind of external-dns' source crd, reduced to the fields that the source reads.
 const dnsEndpoints = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
@@ -61,7 +61,6 @@ spec:
 
 var dnsEndpointResource = schema.GroupVersionResource{Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsendpoints"}
 
-// sources are what external-dns itself reads.
 var sources = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"services", "pods", "nodes", "namespaces"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}},
@@ -72,7 +71,6 @@ var sources = []rbacv1.PolicyRule{
 	{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints/status"}, Verbs: []string{"update"}},
 }
 
-// pair is external-dns with the webhook provider beside it.
 type pair struct {
 	t          *testing.T
 	cluster    *cluster
@@ -80,17 +78,14 @@ type pair struct {
 	objects    dynamic.Interface
 	records    versioned.Interface
 	kubeconfig string
-	// url is where the webhook provider answers, and log its log.
-	url string
-	log func() string
-	// external is external-dns, and metrics the address of its metrics.
-	external *rig.Process
-	metrics  string
-	// run ends the name of each namespace and label of a run: tests share a cluster.
+	url        string
+	log        func() string
+	external   *rig.Process
+	metrics    string
+	// run ends the names of namespaces and labels of a run, as tests share a cluster.
 	run string
 }
 
-// kubectlAs runs kubectl with a kubeconfig.
 func kubectlAs(t *testing.T, c *cluster, kubeconfig, stdin string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), c.kubectl, append([]string{"--kubeconfig", kubeconfig}, args...)...)
@@ -102,7 +97,6 @@ func kubectlAs(t *testing.T, c *cluster, kubeconfig, stdin string, args ...strin
 	return string(out)
 }
 
-// readRoles are the ClusterRoles of the chart's switch externalDNS.
 func readRoles(t *testing.T) string {
 	t.Helper()
 	text := string(must.Get(os.ReadFile("../../charts/kubizone/templates/external-dns/rbac.yaml"))(t))
@@ -114,8 +108,7 @@ func readRoles(t *testing.T) string {
 	return text
 }
 
-// startProvider gives the account of external-dns what the chart and its own chart give it, in the cluster that it
-// reads, and starts the webhook provider with these arguments.
+// startProvider grants the account of external-dns the rights of both charts.
 func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, arguments ...string) *pair {
 	t.Helper()
 	ctx := t.Context()
@@ -143,8 +136,6 @@ func startProvider(t *testing.T, c *cluster, local *kuberig.Kube, run string, ar
 	return p
 }
 
-// startPair starts the real external-dns before the provider, too. external are arguments of it, beside those that all
-// tests have.
 func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external string, arguments ...string) *pair {
 	t.Helper()
 	program := rig.Need(rig.Tool("external-dns"))(t)
@@ -170,7 +161,6 @@ func startPair(t *testing.T, c *cluster, local *kuberig.Kube, run, external stri
 	return p
 }
 
-// waitForLines waits until external-dns has said something so many times more.
 func (p *pair) waitForLines(count int, text string) {
 	p.t.Helper()
 	before := strings.Count(p.external.Log(), text)
@@ -182,7 +172,6 @@ func (p *pair) waitForLines(count int, text string) {
 }
 
 const (
-	// inOrder is what external-dns says of a cycle without changes.
 	inOrder  = "All records are already up to date"
 	syncNoop = "--registry=noop --policy=sync"
 )
@@ -196,7 +185,6 @@ func (p *pair) waitUntil(what string, is func() bool) {
 	}
 }
 
-// makeNamespace makes one of this run.
 func (p *pair) makeNamespace(name string) string {
 	p.t.Helper()
 	_, err := p.core.CoreV1().Namespaces().Create(p.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + p.run}},
@@ -211,7 +199,7 @@ func (p *pair) makeMeta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"run": p.run}}
 }
 
-// bindWriter makes the RoleBinding that docs/external-dns.md names, where the provider writes in its own cluster.
+// bindWriter creates the RoleBinding of docs/external-dns.md.
 func (p *pair) bindWriter(namespaces ...string) {
 	p.t.Helper()
 	for _, namespace := range namespaces {
@@ -220,7 +208,6 @@ func (p *pair) bindWriter(namespaces ...string) {
 	}
 }
 
-// listVersions are the resourceVersions of the Records of a namespace, which a write changes, by name.
 func (p *pair) listVersions(namespace string) map[string]string {
 	p.t.Helper()
 	versions := map[string]string{}
@@ -242,7 +229,6 @@ func (p *pair) makeService(namespace, name, host, address string) {
 	}
 }
 
-// setAddress gives a Service the address of its load balancer.
 func (p *pair) setAddress(namespace, name, address string) {
 	p.t.Helper()
 	must.Get(p.core.CoreV1().Services(namespace).Patch(p.t.Context(), name, types.MergePatchType,
@@ -270,7 +256,6 @@ func (p *pair) makeEndpoint(namespace, name, host, target string, labels map[str
 				"labels": labels}}}}}, metav1.CreateOptions{}))(p.t)
 }
 
-// readRecords returns what a namespace has at the central server, one Record a line.
 func (p *pair) readRecords(namespace string) string {
 	p.t.Helper()
 	var lines []string
@@ -281,7 +266,6 @@ func (p *pair) readRecords(namespace string) string {
 	return strings.Join(lines, "; ")
 }
 
-// waitForRecords waits until a namespace has these Records.
 func (p *pair) waitForRecords(namespace, want string) {
 	p.t.Helper()
 	var has string
@@ -295,7 +279,6 @@ func (p *pair) waitForRecords(namespace, want string) {
 	}
 }
 
-// waitForEvent waits for an Event of an object, as kubectl describe finds it, with a text.
 func (p *pair) waitForEvent(namespace, kind, name, text string) {
 	p.t.Helper()
 	p.waitUntil(fmt.Sprintf("Event of %s %s/%s with %q", kind, namespace, name, text), func() bool {
@@ -307,7 +290,7 @@ func (p *pair) waitForEvent(namespace, kind, name, text string) {
 	})
 }
 
-// makeZone makes a zone of a run, with one subtree for each namespace.
+// makeZone also delegates a subtree to each namespace.
 func (p *pair) makeZone(namespace, fqdn string, tenants map[string]string) {
 	p.t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: strings.TrimSuffix(fqdn, ".")},
@@ -320,7 +303,6 @@ func (p *pair) makeZone(namespace, fqdn string, tenants map[string]string) {
 	p.t.Cleanup(func() { deleteZone(p.t, p.records, namespace, zone.Name) })
 }
 
-// deleteZone deletes a Zone with what others have in it, at the end of a test.
 func deleteZone(t *testing.T, records versioned.Interface, namespace, name string) {
 	t.Helper()
 	zones := records.KubizoneV1alpha1().Zones(namespace)
@@ -337,16 +319,15 @@ func deleteZone(t *testing.T, records versioned.Interface, namespace, name strin
 	}
 }
 
-// requireRealParts skips where external-dns is not built.
 func requireRealParts(t *testing.T) *cluster {
 	t.Helper()
 	rig.Need(rig.Tool("external-dns"))(t)
 	return requireCluster(t)
 }
 
-// The real external-dns before the webhook provider, for tenants in one cluster: each object's name is a Record in its
-// namespace, or the object is told why not, and no tenant reaches into what another has (attacks: a name of another
-// tenant, a forged label, an address of one's own in another's RRset, no RoleBinding).
+// The real external-dns serves tenants in one cluster. Each object's name is a Record in the same namespace, or the
+// object gets an Event with the reason, and no tenant affects another's names (attacks: another tenant's name, a
+// forged label, an own address in another's RRset, no RoleBinding).
 func TestExternalDNS_servesTenants(t *testing.T) {
 	c := requireRealParts(t)
 	applyGateway(t, c)
@@ -360,8 +341,8 @@ func TestExternalDNS_servesTenants(t *testing.T) {
 	p.makeEndpoint(b, "api", "api.b.tenants.example", "192.0.2.3", nil)
 	p.makeRoute(dns, b, "route.b.tenants.example", "192.0.2.5")
 	p.makeIngress(unbound, "www", "www.u.tenants.example", "192.0.2.4")
-	// A label that says another namespace, a name of another tenant, and a name that another tenant has, with an
-	// address of one's own, which external-dns joins to that of the tenant.
+	// A label with another namespace, another tenant's name, and an existing name of another tenant with an own
+	// address, which external-dns joins to the tenant's.
 	p.makeEndpoint(b, "forged", "forged.b.tenants.example", "203.0.113.6", map[string]any{"resource": "ingress/" + a + "/shop"})
 	p.makeIngress(b, "stolen", "stolen.a.tenants.example", "203.0.113.6")
 	p.makeIngress(b, "joined", "shop.a.tenants.example", "203.0.113.6")
@@ -376,7 +357,7 @@ func TestExternalDNS_servesTenants(t *testing.T) {
 	p.waitForRecords(unbound, "www.u.tenants.example 192.0.2.4")
 	p.waitForRecords(a, "shop.a.tenants.example 192.0.2.2; web.a.tenants.example 192.0.2.1")
 
-	// A Record of kubizone v0's ingress mirroring stands beside, until the command of the page.
+	// A Record from kubizone v0's ingress mirroring exists beside, until the page's command.
 	shop := must.Get(p.core.NetworkingV1().Ingresses(a).Get(t.Context(), "shop", metav1.GetOptions{}))(t)
 	mirrored := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "shop-shop-a-tenants-example-192-0-2-2",
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "shop", UID: shop.UID}}},
@@ -392,7 +373,6 @@ func TestExternalDNS_servesTenants(t *testing.T) {
 	p.waitForRecords(a, "web.a.tenants.example 192.0.2.1")
 }
 
-// applyGateway makes the kinds of the Gateway API, of the version that external-dns is built with.
 func applyGateway(t *testing.T, c *cluster) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "sigs.k8s.io/gateway-api")
@@ -406,7 +386,7 @@ func applyGateway(t *testing.T, c *cluster) {
 	}
 }
 
-// makeRoute makes a Gateway with an address, and an HTTPRoute of another namespace that it has accepted.
+// makeRoute creates a Gateway with an address, and an accepted HTTPRoute of another namespace.
 func (p *pair) makeRoute(platform, tenant, host, address string) {
 	p.t.Helper()
 	at := `,"observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"x","message":""`
@@ -427,10 +407,9 @@ func (p *pair) makeRoute(platform, tenant, host, address string) {
 
 var away = flag.Duration("away", 0, "for how long Kubizone is away from external-dns, at least; 0: for a hundred cycles")
 
-// failedInARow is what external-dns says of each cycle that fails, and of the first one that does not.
+// failedInARow matches external-dns' log of a failed cycle, and of the first successful cycle afterwards.
 var failedInARow = regexp.MustCompile(`(succeeded after|soft errors:) (\d+)`)
 
-// countFailures is how many cycles of external-dns have failed in a row, and whether the next one did not.
 func (p *pair) countFailures() (failed int, over bool) {
 	p.t.Helper()
 	said := failedInARow.FindAllStringSubmatch(p.external.Log(), -1)
@@ -441,8 +420,8 @@ func (p *pair) countFailures() (failed int, over bool) {
 	return must.Get(strconv.Atoi(last[2]))(p.t), strings.HasPrefix(last[1], "succeeded")
 }
 
-// E4, X2: two namespaces want one host, with one target and with two; a hundred cycles write nothing. Then Kubizone is
-// away: external-dns neither ends nor deletes, and after its first cycle that succeeds all that has changed stands.
+// E4, X2: two namespaces claim one host, with the same target and with two. A hundred cycles write nothing. Then
+// Kubizone is down: external-dns neither exits nor deletes, and the first successful cycle writes all changes.
 func TestExternalDNS_servesCalmly(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "calm", syncNoop)
@@ -471,7 +450,7 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	})
 	t.Cleanup(back)
 	p.makeIngress(a, "late", "late.a.calm.example", "192.0.2.3")
-	for _, namespace := range []string{a, b} { // both, for either may stand for the other
+	for _, namespace := range []string{a, b} { // both, since either may be chosen for a shared name
 		must.Succeed(t, p.core.NetworkingV1().Ingresses(namespace).Delete(t.Context(), "shop", metav1.DeleteOptions{}))
 	}
 	began, failed := time.Now(), 0
@@ -503,7 +482,7 @@ func TestExternalDNS_servesCalmly(t *testing.T) {
 	p.waitForLines(5, inOrder)
 }
 
-// The registry txt, whose texts are in no zone, and the policy upsert-only, which deletes nothing.
+// The registry txt, whose TXT records are in no zone, and the policy upsert-only, which deletes nothing.
 func TestExternalDNS_servesRegistries(t *testing.T) {
 	c := requireRealParts(t)
 	dns := (&pair{t: t, run: "txt", core: must.Get(kubernetes.NewForConfig(c.kube.Admin()))(t)}).makeNamespace("dns")
@@ -528,7 +507,7 @@ func TestExternalDNS_servesRegistries(t *testing.T) {
 			p.waitForRecords(a, one.end)
 			p.waitForLines(3, inOrder)
 			p.waitForRecords(a, one.end)
-			if one.end != "" { // what it left is its own, and it takes it up again
+			if one.end != "" { // external-dns owns its old records, and updates them again
 				p.makeService(a, "web", host, "192.0.2.3")
 				p.waitForRecords(a, host+" 192.0.2.3")
 			}
@@ -536,7 +515,7 @@ func TestExternalDNS_servesRegistries(t *testing.T) {
 	}
 }
 
-// With --create-ptr each namespace has the pointers to its own hosts, where the reverse zone is delegated to it.
+// With --create-ptr, each namespace gets the pointers to its own hosts, if the reverse zone is delegated to it.
 func TestExternalDNS_servesPointers(t *testing.T) {
 	c := requireRealParts(t)
 	p := startPair(t, c, c.kube, "ptr", syncNoop+" --create-ptr --managed-record-types=A --managed-record-types=PTR")
@@ -553,13 +532,11 @@ func TestExternalDNS_servesPointers(t *testing.T) {
 	p.waitForRecords(a, "")
 }
 
-// readPage reads docs/external-dns.md.
 func readPage(t *testing.T) string {
 	t.Helper()
 	return string(must.Get(os.ReadFile("../../docs/external-dns.md"))(t))
 }
 
-// runCommand runs a command of the page as the administrator of the cluster with Kubizone.
 func runCommand(t *testing.T, c *cluster, command string) {
 	t.Helper()
 	shell := exec.CommandContext(t.Context(), "bash", "-c", "set -euo pipefail\n"+command)
@@ -569,7 +546,6 @@ func runCommand(t *testing.T, c *cluster, command string) {
 	}
 }
 
-// readCommands are the commands of docs/external-dns.md for a cluster, in their order.
 func readCommands(t *testing.T, name string) (commands []string) {
 	t.Helper()
 	for line := range strings.Lines(readPage(t)) {
@@ -583,9 +559,9 @@ func readCommands(t *testing.T, name string) (commands []string) {
 	return commands
 }
 
-// Several clusters, one DNS: external-dns reads its own kube-apiserver, and the Records are at another one, in
-// namespaces that are labelled for the cluster. Objects of the cluster are told what is missing there. Two clusters
-// feed one RRset, and the documented command removes what one of them has written.
+// Several clusters share one DNS: external-dns reads its local kube-apiserver, and writes Records at a central
+// cluster, in namespaces labelled for the local cluster. The local objects report missing rights. Two clusters write
+// an RRset together, and the documented command removes one cluster's records.
 func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	c := requireRealParts(t)
 	ctx := t.Context()
@@ -605,7 +581,7 @@ func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	must.Get(records.KubizoneV1alpha1().Zones("dns-far").Create(ctx, zone, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() { deleteZone(t, records, "dns-far", "far.example") })
 
-	// Berlin's load balancer is another one: the same objects have other targets.
+	// Berlin has another load balancer.
 	pairs := map[string]*pair{}
 	for name, targets := range map[string]string{"paris": "", "berlin": " --force-default-targets --default-targets=192.0.2.7"} {
 		central := must.Get(c.kube.ServiceAccount(ctx, "clusters", name))(t)
@@ -638,7 +614,7 @@ func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	own := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "paris-team-a", Name: "own"},
 		Spec: v1alpha1.RecordSpec{DomainName: "own.far.example.", Type: "A", Values: []string{"192.0.2.9"}}}
 	must.Get(p.records.KubizoneV1alpha1().Records(own.Namespace).Create(ctx, own, metav1.CreateOptions{}))(t)
-	// The cluster goes: its external-dns answers nothing any more, and what it wrote stands until the command.
+	// The cluster dies: its external-dns no longer acts, and its records stay until the command.
 	must.Succeed(t, p.external.Pause())
 	p.waitForRecords("paris-team-a", "own.far.example 192.0.2.9; web.far.example 192.0.2.1")
 	admin(readCommands(t, "paris")[3])
@@ -647,8 +623,8 @@ func TestExternalDNS_servesAnotherCluster(t *testing.T) {
 	p.waitForRecords("berlin-team-a", "web.far.example 192.0.2.7")
 }
 
-// E1, E2: the provider with the rights of the chart and no others: a namespace without RoleBinding has no Records, and
-// its object is told the command; where there is one, the server's sentence is told.
+// E1, E2: the provider has only the chart's rights. A namespace without a RoleBinding gets no Records, and its object
+// reports the command to run; with a RoleBinding, the object reports the server's refusal.
 func TestExternalDNS_needsARoleBinding(t *testing.T) {
 	c := requireCluster(t)
 	p := startProvider(t, c, c.kube, "alone")
@@ -662,7 +638,7 @@ func TestExternalDNS_needsARoleBinding(t *testing.T) {
 		wanted = append(wanted, fmt.Sprintf(`{"dnsName":"%s.alone.example","recordType":"A","targets":["192.0.2.1"],`+
 			`"labels":{"resource":"ingress/%s/%s"}}`, one[1], one[0], name))
 	}
-	wanted = append(wanted, strings.Replace(wanted[1], "www.u.alone", "also.u.alone", 1)) // an object that has two names
+	wanted = append(wanted, strings.Replace(wanted[1], "www.u.alone", "also.u.alone", 1)) // an object with two names
 	send := func(method, path, body string) string {
 		request := must.Get(http.NewRequestWithContext(t.Context(), method, p.url+path, strings.NewReader(body)))(t)
 		request.Header.Set("Content-Type", contract.MediaType)

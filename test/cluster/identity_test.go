@@ -30,22 +30,20 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// answer is what came back on a connection made for one request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// sendRaw writes a request as it is given, with no client in between that would make it proper: the method and target,
-// then header lines.
+// sendRaw has no HTTP client, which would correct the request: method and target, then header lines.
 func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *tls.Certificate, request string, headers ...string) (answer,
 	error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.kube.ClusterCA.PEM)
 	config := &tls.Config{RootCAs: roots, NextProtos: []string{"http/1.1"}}
 	if certificate != nil {
-		// The server says which authorities it knows; an attacker does not care.
+		// An attacker ignores the server's list of authorities.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
 	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", at.String())
@@ -70,22 +68,22 @@ func (c *cluster) sendRaw(ctx context.Context, at netip.AddrPort, certificate *t
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, header: response.Header}
 	if a.status == http.StatusSwitchingProtocols {
-		return a, nil // what follows is not HTTP
+		return a, nil // no HTTP follows
 	}
 	body, err := io.ReadAll(response.Body)
 	a.body = string(body)
 	return a, err
 }
 
-// callers are the certificates that attacks are made with.
+// callers are the certificates of attackers.
 type callers struct {
 	tenant      *tls.Certificate // of the cluster, a user without rights
 	namesake    *tls.Certificate // of the cluster, with the common name of the front proxy
 	underling   *tls.Certificate // of the front proxy's authority, with another common name
 	odd         *tls.Certificate // the same with the right name in capitals
-	stranger    *tls.Certificate // of an authority that the cluster does not know, with the right name
+	stranger    *tls.Certificate // of an unknown authority, with the right name
 	admin       *tls.Certificate // of the cluster, system:masters
-	front       *tls.Certificate // kube-apiserver's own
+	front       *tls.Certificate // of kube-apiserver
 	tenantsName string
 }
 
@@ -109,11 +107,11 @@ func (c *cluster) makeCallers(t *testing.T, tenant string) callers {
 	}
 }
 
-// forged is what an attacker would like to be.
+// forged are an attacker's identity headers.
 var forged = []string{"X-Remote-User: admin", "X-Remote-Group: system:masters", "X-Remote-Uid: 0", "X-Remote-Extra-Scopes: all"}
 
-// The user of a request is the one that a certificate or token names, or kube-apiserver with its own certificate; no
-// header of another client changes it (attacks 41, 42, 43).
+// A request's user comes from a certificate or token, or from the headers of kube-apiserver with its own certificate.
+// Headers of other clients never change the user (attacks 41, 42, 43).
 func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -131,7 +129,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		want    int
 		says    string
 	}{
-		// These two say that the question is one that the right caller gets answered.
+		// The right callers get an answer.
 		{"a master is let in", direct, who.admin, nil, 200, "RecordList"},
 		{"the front proxy speaks for a master", direct, who.front, forged[:2], 200, "RecordList"},
 
@@ -165,15 +163,13 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		}
 	}
 
-	// Groups alone, without a user, are refused before anything is asked; how is upstream's matter, but never by
-	// letting in.
+	// Groups without a user are refused before authorization. The form is upstream's choice, but never a success.
 	if got, err := c.sendRaw(ctx, direct, who.tenant, records, "Impersonate-Group: system:masters"); err != nil || got.status < 400 {
 		t.Errorf("43 impersonation of a group alone: %d %s, %v", got.status, got.body, err)
 	}
 }
 
-// A token names the account that it was made for at kube-apiserver; one for another audience, or of an account that
-// is gone, is no user's (attack 41).
+// kube-apiserver decides a token's user. A token for another audience or of a deleted account has none (attack 41).
 func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -203,7 +199,7 @@ func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	}
 	unused := token()
 	must.Succeed(t, accounts.Delete(ctx, "robot", metav1.DeleteOptions{}))
-	// kube-apiserver and the server each remember a token that was good for a moment.
+	// Both servers cache a valid token for a moment.
 	for got := ask(unused); got.status != 401; got = ask(unused) {
 		if ctx.Err() != nil {
 			t.Fatalf("a token of an account that is gone: %d %s", got.status, got.body)
@@ -212,14 +208,12 @@ func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	}
 }
 
-// isHealth says whether a path is among those that a prober asks.
 func isHealth(path string) bool {
 	return slices.Contains([]string{"/healthz", "/livez", "/readyz"}, path)
 }
 
-// Of all that the server registers only the health paths answer a client without an identity; and a tenant without
-// rights reads discovery, which RBAC gives to every authenticated user, but neither metrics nor anything for
-// debugging (attack 44).
+// Without an identity, a client gets answers only from the health paths. A tenant without rights reads discovery,
+// which RBAC grants to every authenticated user, but neither metrics nor debugging (attack 44).
 func TestIdentity_everyPathAsksWho(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -273,7 +267,7 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 	for _, path := range paths {
 		discovery := path == "/version" || path == "/version/" || isHealth(path) || strings.HasPrefix(path, "/openapi") || path == "/api" || path == "/apis" || path == "/apis/" ||
 			groupOrVersion.MatchString(path) ||
-			// RBAC's discovery role has these with all that follows.
+			// RBAC's discovery role includes these and everything below.
 			strings.HasPrefix(path, "/api/") && !strings.Contains(path, "namespaces")
 		got, err := c.sendRaw(ctx, c.server.Addr, who.tenant, "GET "+path)
 		if err != nil || !discovery && got.status != http.StatusForbidden {
@@ -282,11 +276,10 @@ func TestIdentity_everyPathAsksWho(t *testing.T) {
 	}
 }
 
-// groupOrVersion is the path at which a group or a version says what it has.
 var groupOrVersion = regexp.MustCompile(`^/apis/[^/]+(/[^/]+)?/?$`)
 
-// Neither an upgrade nor the form of the path is a way round the two questions, and nothing is ever answered with a
-// redirect, which kube-apiserver might follow with its own certificate (attack 45).
+// Neither an upgrade nor an odd path bypasses authentication and authorization, and no answer is a redirect, which
+// kube-apiserver might follow with its own certificate (attack 45).
 func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -358,15 +351,15 @@ func TestIdentity_pathsAndUpgradesAreNoWayRound(t *testing.T) {
 		}
 	}
 
-	// In one's own namespace a watch over WebSocket is what upstream serves to every user with the right to watch.
+	// In its own namespace, a user with the right to watch may watch over WebSocket, as upstream.
 	got, err := c.sendRaw(ctx, c.server.Addr, who.tenant, "GET "+group+"/namespaces/walker/records?watch=true", upgrade("websocket")...)
 	if err != nil || got.status != http.StatusSwitchingProtocols {
 		t.Errorf("own watch: %d %s, %v", got.status, got.body, err)
 	}
 }
 
-// While kube-apiserver does not answer, no request is allowed that kube-apiserver would have to be asked about: every
-// request of a tenant ends, and none with a success (attack 46). Those of system:masters, which need no review, do.
+// While kube-apiserver does not answer, no request that needs a review is allowed: every request of a tenant ends,
+// none with success (attack 46). Requests of system:masters need no review and succeed.
 func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 4*time.Minute)
@@ -387,7 +380,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 	seen := map[string]int{}
 	for i := range 48 {
 		wait.Go(func() {
-			// Each asks something new: nothing that was allowed before answers for it.
+			// Each request is new, so no cached review applies.
 			request, certificate, headers := fmt.Sprintf("%s/r%d", records, i), who.tenant, []string(nil)
 			switch i % 4 {
 			case 1:
@@ -404,7 +397,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 			if err != nil && !errors.Is(err, io.EOF) {
 				t.Errorf("%s: no end within the test: %v", request, err)
 			} else if got.status != http.StatusUnauthorized && got.status != http.StatusForbidden && got.status != http.StatusTooManyRequests && got.status < 500 {
-				// 404 would be an answer: it tells that the record is not there.
+				// 404 would tell that the record does not exist.
 				t.Errorf("%s while nobody can be asked: %d %s", request, got.status, got.body)
 			}
 		})
@@ -424,7 +417,7 @@ func TestIdentity_noAnswerIsNoPermission(t *testing.T) {
 	}
 }
 
-// A server that would believe every certificate of the front proxy's authority does not start (attack 42).
+// A server that would trust every certificate of the front proxy's authority exits (attack 42).
 func TestIdentity_allowedNamesAreRequired(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

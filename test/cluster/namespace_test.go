@@ -19,7 +19,7 @@ import (
 )
 
 // kube-controller-manager empties a namespace of thousands of records, through the aggregator and the ledger, and the
-// zone in another namespace is without them (S8.5). How long it takes is measured and not judged.
+// zone of another namespace loses them (S8.5). The duration is measured, not judged.
 func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 	c := requireCluster(t)
 	count, limit := 600, 5*time.Minute
@@ -79,8 +79,8 @@ func TestNamespace_manyRecordsAreDrained(t *testing.T) {
 	}
 }
 
-// A namespace that was deleted while no server ran leaves its records: nothing new comes into it, what is there can be
-// deleted by hand (S2.4), and doctor and a metric name the namespace until it is (S8.5).
+// A namespace deleted while no server ran leaves its records. No new record enters the namespace, the old records can
+// be deleted by hand (S2.4), and doctor and a metric name the namespace until then (S8.5).
 func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 25*time.Minute)
@@ -97,7 +97,7 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 		}
 	}
 	must.Succeed(t, c.server.Stop(ctx))
-	// With an APIService that is unavailable the namespace would wait; without one Kubernetes does not know of records.
+	// An unavailable APIService would block the deletion; without an APIService, Kubernetes does not know records.
 	must.Succeed(t, c.kube.Unaggregate(ctx))
 	must.Succeed(t, typed.CoreV1().Namespaces().Delete(ctx, "left", metav1.DeleteOptions{}))
 	for gone := false; !gone; time.Sleep(20 * time.Millisecond) {
@@ -125,7 +125,7 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 			case ctx.Err() != nil:
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // the aggregator takes a moment to know where the group is
+			time.Sleep(20 * time.Millisecond) // the aggregator learns the group's address after a moment
 		}
 	}
 	if !present("left", "by-hand") || !present("left", "remains") {

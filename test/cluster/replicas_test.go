@@ -34,20 +34,18 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// load is writers of records in one zone who know what they were answered.
 type load struct {
 	namespace string
 	clients   []dynamic.ResourceInterface
 
 	mu      sync.Mutex
-	there   map[string]string // name to rdata: what must be there, or the last of what is not known otherwise
-	retried map[string]int    // by what went wrong
-	failed  []error           // what no client may repeat
+	there   map[string]string // name to rdata: acknowledged, or the last known value of a record in doubt
+	retried map[string]int    // by error
+	failed  []error           // errors that no client may retry
 	acked   int
 }
 
-// isRetryable says whether a client may repeat the request: the server or a proxy before it said so, or the connection
-// broke and the outcome is unknown.
+// isRetryable: the server or a proxy answered so, or the connection broke and the outcome is unknown.
 func isRetryable(err error) (why string, ok bool) {
 	switch {
 	case apierrors.IsTooManyRequests(err):
@@ -66,7 +64,7 @@ func isRetryable(err error) (why string, ok bool) {
 	return "", false
 }
 
-// tryRequest repeats a request until it is answered. again says that an earlier try may have been carried out.
+// tryRequest repeats a request until success. again: an earlier try may have been carried out.
 func (l *load) tryRequest(ctx context.Context, what string, request func(ctx context.Context, again bool) error) bool {
 	for again := false; ; again = true {
 		err := request(ctx, again)
@@ -91,12 +89,11 @@ func (l *load) tryRequest(ctx context.Context, what string, request func(ctx con
 	}
 }
 
-// breath is what a writer takes between two records, so that six have some request under way at every moment of a
-// restart, and do not slow down the server that starts: that would be more of the same.
+// breath is a writer's pause: six writers have requests in flight at every moment of a restart, without slowing the
+// starting server.
 const breath = 20 * time.Millisecond
 
-// writeRecords creates, changes and deletes records until enough is closed; waitTimeout bounds it, so every try has an
-// end.
+// writeRecords creates, changes and deletes records until enough is closed. waitTimeout bounds every try.
 func (l *load) writeRecords(ctx context.Context, worker int, enough <-chan struct{}) {
 	client := l.clients[worker%len(l.clients)]
 	for n := 0; ; n++ {
@@ -148,7 +145,6 @@ func (l *load) setRecord(name, rdata string) {
 	l.there[name] = rdata
 }
 
-// zoneFor makes a namespace with a zone that its own records may fill.
 func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	must.Succeed(t, c.kube.Namespace(ctx, namespace))
@@ -157,8 +153,7 @@ func (c *cluster) zoneFor(ctx context.Context, t *testing.T, namespace string) {
 		everyName(namespace)), metav1.CreateOptions{}))(t)
 }
 
-// makeRecordClients returns clients of the namespace's records: one through the aggregator, one straight to the
-// Service.
+// makeRecordClients: through the aggregator, and directly to the Service.
 func (c *cluster) makeRecordClients(t *testing.T, namespace string) []dynamic.ResourceInterface {
 	t.Helper()
 	_, aggregated := makeClients(t, c.kube.Admin())
@@ -168,7 +163,7 @@ func (c *cluster) makeRecordClients(t *testing.T, namespace string) []dynamic.Re
 	return []dynamic.ResourceInterface{aggregated.Resource(records).Namespace(namespace), direct.Resource(records).Namespace(namespace)}
 }
 
-// readContents returns what a replica says of the zone: name to rdata of the Records, and of the entries the A records
+// readContents returns a replica's view of the zone: name to rdata of the Records, and the A records of the entries
 // by name.
 func (c *cluster) readContents(ctx context.Context, t *testing.T, base, namespace string) (objects, entries map[string]string,
 	serial int64) {
@@ -202,7 +197,6 @@ func (c *cluster) readContents(ctx context.Context, t *testing.T, base, namespac
 	return objects, entries, view.Serial
 }
 
-// checkContents compares what the writers know with what every replica says, and lets fsck recompute everything.
 func (l *load) checkContents(ctx context.Context, t *testing.T, c *cluster) {
 	t.Helper()
 	l.mu.Lock()
@@ -252,7 +246,6 @@ func describeDifference(got, want map[string]string) string {
 	return strings.Join(text[:min(len(text), 5)], "; ")
 }
 
-// runLoad lets six writers work while disturb does what it does, then stops them in order.
 func (l *load) runLoad(ctx context.Context, disturb func() error) error {
 	enough := make(chan struct{})
 	var writers sync.WaitGroup
@@ -265,7 +258,6 @@ func (l *load) runLoad(ctx context.Context, disturb func() error) error {
 	return err
 }
 
-// followRecords keeps what a watch of the records shows, as an informer does, until the test ends.
 func followRecords(t *testing.T, client dynamic.ResourceInterface) cache.Store {
 	t.Helper()
 	source := &cache.ListWatch{
@@ -280,9 +272,9 @@ func followRecords(t *testing.T, client dynamic.ResourceInterface) cache.Store {
 	return store
 }
 
-// Two and three servers behind one Service, each stopped and started in turn while clients write through the aggregator
-// and straight to the Service: no request fails that its client may not repeat, nothing that was answered is lost, all
-// replicas say the same, and a watch that was there all the time has seen it.
+// Two and three servers behind a Service restart in turn, while clients write through the aggregator and directly to
+// the Service. Every failed request may be retried, no acknowledged write is lost, all replicas agree, and a watch
+// open throughout has every change.
 func TestReplicas_rollingRestart(t *testing.T) {
 	c := requireCluster(t)
 	for _, replicas := range []int{2, 3} {
@@ -334,8 +326,8 @@ func listShown(store cache.Store) map[string]string {
 	return out
 }
 
-// A server is killed and started again under sixteen writers, and the Service leads to it all the time. Each answer is
-// final or tells the client to come again: a client repeats no 401, 403 or 404.
+// A server is killed and restarted under sixteen writers, while the Service keeps sending connections to it. Each
+// answer is final or retryable: clients never retry a 401, 403 or 404.
 func TestReplicas_killedUnderWriters(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -352,7 +344,7 @@ func TestReplicas_killedUnderWriters(t *testing.T) {
 	var made atomic.Int64
 	var writing sync.WaitGroup
 	for i := range writers {
-		// A kubectl has a connection of its own.
+		// like kubectl, with a connection of its own
 		w := &rawWriter{client: httpClient(t, c.kube.Admin()), base: c.kube.Admin().Host, namespace: namespace, made: &made,
 			answers: map[string]int{}}
 		writers[i] = w
@@ -385,22 +377,21 @@ func TestReplicas_killedUnderWriters(t *testing.T) {
 	t.Log(answers)
 }
 
-// rawWriter makes records and notes what each request is answered.
 type rawWriter struct {
 	client          *http.Client
 	base, namespace string
 	made            *atomic.Int64 // by all writers
 	answers         map[string]int
-	wrong           []string // answers that a client takes for final though they say nothing of its request
+	wrong           []string // answers that look final to a client but do not answer the request
 }
 
-// writeRecords makes records, and reads each, until enough is closed and the last is there.
+// writeRecords creates records, and reads each, until enough is closed and the last record exists.
 func (w *rawWriter) writeRecords(ctx context.Context, worker int, enough <-chan struct{}) {
 	path := w.base + "/apis/kubi.zone/v1alpha1/namespaces/" + w.namespace + "/records"
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("w%d-%d", worker, n)
-		body, _ := json.Marshal(recordObject(w.namespace, name, name+"."+w.namespace+".example.")) // of strings
-		// A request that was answered 503 may have been carried out: then the next answer is 409.
+		body, _ := json.Marshal(recordObject(w.namespace, name, name+"."+w.namespace+".example.")) // strings always marshal
+		// A request answered 503 may have been carried out: then the next answer is 409.
 		if !w.repeatUnavailable(ctx, http.MethodPost, path, body, http.StatusCreated, http.StatusConflict) ||
 			!w.repeatUnavailable(ctx, http.MethodGet, path+"/"+name, nil, http.StatusOK, http.StatusOK) {
 			return
@@ -414,8 +405,8 @@ func (w *rawWriter) writeRecords(ctx context.Context, worker int, enough <-chan 
 	}
 }
 
-// repeatUnavailable repeats a request while it is answered 503 or an answer is cut off, and reports whether it came to
-// what is wanted: first, or again once an earlier try may have been carried out.
+// repeatUnavailable repeats a request while the answer is 503 or cut off, and reports whether the final status is
+// first, or again after a try.
 func (w *rawWriter) repeatUnavailable(ctx context.Context, method, path string, body []byte, first, again int) bool {
 	for tries := 0; ; tries++ {
 		code, text, err := w.sendRequest(ctx, method, path, body)

@@ -27,20 +27,19 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestStories runs testdata/*.txtar as an administrator and as a tenant. Beyond testscript's own a story has the
-// commands until, within, admin and serial, the conditions [masters], [tenant], [tools] (fluxapply and argosync are
-// built) and [mutates] (kube-apiserver has MutatingAdmissionPolicies), and these variables, which are also put in where
-// its files name them:
+// TestStories runs testdata/*.txtar as an administrator and as a tenant. Beside testscript's commands, stories have
+// until, within, admin and serial; the conditions are [masters], [tenant], [tools] (fluxapply and argosync are built)
+// and [mutates] (kube-apiserver serves MutatingAdmissionPolicies). These variables are also expanded in the files of
+// a story:
 //
-//	NS, OTHER        two namespaces of its own: the one the story is about, and another tenant's
-//	DOMAIN           a domain of its own, absolute; in NS a tenant may establish it as a zone
-//	USER             who the story is
+//	NS, OTHER        the story's namespace, and another tenant's
+//	DOMAIN           an absolute domain of the story; in NS a tenant may establish the zone
+//	USER             the story's user
 //	GITOPS           the directory artifacts/gitops
-//	KUBECONFIG       whose it is; ADMIN names the administrator's, THEM that of the tenant of OTHER
+//	KUBECONFIG       the user's kubeconfig; ADMIN is the administrator's, THEM that of the tenant of OTHER
 //
-// The short form runs as administrator only the stories that need an administrator's rights ([masters]). No
-// authorization refuses an administrator, so the others show the same as for the tenant; the long form runs them for
-// both.
+// As administrator, the short form runs only the stories that need an administrator's rights ([masters]). The others
+// pass the same way for both, as no authorization refuses an administrator; the long form runs them for both.
 func TestStories(t *testing.T) {
 	c := requireCluster(t)
 	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl, "helm": rig.Need(rig.Tool("helm"))(t),
@@ -66,7 +65,7 @@ func TestStories(t *testing.T) {
 			})
 		}
 		t.Run(who, func(t *testing.T) {
-			t.Parallel() // a story has namespaces of its own, and waits for more than it computes
+			t.Parallel() // a story has namespaces of its own, and mostly waits
 			testscript.Run(t, testscript.Params{
 				Files:              files,
 				RequireUniqueNames: true,
@@ -92,7 +91,6 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// servesResource reports whether kube-apiserver has a resource of admissionregistration.k8s.io/v1.
 func (c *cluster) servesResource(resource string) (bool, error) {
 	clients, err := c.kube.Clients()
 	if err != nil {
@@ -102,8 +100,7 @@ func (c *cluster) servesResource(resource string) (bool, error) {
 	return err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), err
 }
 
-// makeTenant makes a namespace and its owner, with the role for that and the right to establish the domain, and returns
-// the owner's kubeconfig when RBAC knows of it.
+// makeTenant returns the kubeconfig of an owner who may establish the domain.
 func (c *cluster) makeTenant(ctx context.Context, namespace, user, domain string) (kubeconfig string, err error) {
 	if err := c.kube.Namespace(ctx, namespace); err != nil {
 		return "", err
@@ -122,8 +119,7 @@ func (c *cluster) makeTenant(ctx context.Context, namespace, user, domain string
 	return kubeconfig, c.waitAllowed(ctx, kubeconfig, namespace, domain)
 }
 
-// waitAllowed returns when the user of the kubeconfig may establish zones: the authorizer follows its informers, and
-// that right came last.
+// The authorizer follows informers, and this right was granted last.
 func (c *cluster) waitAllowed(ctx context.Context, kubeconfig, namespace, domain string) error {
 	config, err := kuberig.ClientConfig(kubeconfig)
 	if err != nil {
@@ -191,11 +187,10 @@ func (c *cluster) prepareStory(ctx context.Context, env *testscript.Env, who str
 	env.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("TZ", "UTC")
-	env.Setenv("GOGC", "400") // a kubectl that lives for a moment need not collect
+	env.Setenv("GOGC", "400") // a short-lived kubectl need not collect garbage
 	return fillFiles(env.WorkDir, variables)
 }
 
-// fillFiles puts the story's variables into the files it came with.
 func fillFiles(dir string, variables map[string]string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -223,7 +218,7 @@ func makeEnvironment(ts *testscript.TestScript) []string {
 	return env
 }
 
-// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
+// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer matches).
 func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
@@ -231,7 +226,7 @@ func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	pollProgram(ts, waitTimeout, args)
 }
 
-// within DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
+// within DURATION [-not] PATTERN PROGRAM [ARG...] is until with a time limit, for timed promises.
 func withinLimit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
@@ -264,7 +259,7 @@ func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) 
 	}
 }
 
-// runAsAdmin ARG... is kubectl as the administrator, also where the story is a tenant's.
+// runAsAdmin ARG... is kubectl as the administrator, in stories of a tenant too.
 func runAsAdmin(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("kubectl", append([]string{"--kubeconfig", ts.Getenv("ADMIN")}, args...)...)
 	if (err != nil) != neg {
@@ -272,7 +267,6 @@ func runAsAdmin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// readSerial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
 func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")

@@ -32,7 +32,7 @@ import (
 
 const (
 	refusal  = "rdata in 203.0.113.0/24 is not ours"
-	reviewed = "reviewed" // the label that the mutating webhook sets
+	reviewed = "reviewed" // label set by the mutating webhook
 )
 
 // reviewer is a cluster's own webhook server: /mutate sets a label and moves 192.0.2.1 to 198.51.100.1, /validate
@@ -42,7 +42,7 @@ type reviewer struct {
 	ca []byte
 
 	mu    sync.Mutex
-	asked []admissionv1.AdmissionRequest // those of no dry run
+	asked []admissionv1.AdmissionRequest // without dry runs
 }
 
 func startReviewer(t *testing.T) *reviewer {
@@ -96,7 +96,6 @@ func (r *reviewer) reviewRequest(judge func(*unstructured.Unstructured, *admissi
 	}
 }
 
-// getLastRequest returns the last request that was to be carried out.
 func (r *reviewer) getLastRequest(t *testing.T) admissionv1.AdmissionRequest {
 	t.Helper()
 	r.mu.Lock()
@@ -112,8 +111,7 @@ func rdataOf(record *unstructured.Unstructured) string {
 	return text
 }
 
-// registerWebhooks makes both configurations, of one name, for records in the namespace, and takes them away with the
-// test.
+// registerWebhooks creates both configurations under the same name.
 func (r *reviewer) registerWebhooks(ctx context.Context, t *testing.T, typed *kubernetes.Clientset, namespace string) {
 	t.Helper()
 	at := func(path string) admissionregistrationv1.WebhookClientConfig {
@@ -137,7 +135,7 @@ func (r *reviewer) registerWebhooks(ctx context.Context, t *testing.T, typed *ku
 	}, metav1.CreateOptions{}))(t)
 	validating := typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	t.Cleanup(func() {
-		// The test's context is over.
+		// The test's context is cancelled by now.
 		for _, remove := range []func(context.Context, string, metav1.DeleteOptions) error{mutating.Delete, validating.Delete} {
 			if err := remove(context.Background(), namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				t.Error(err)
@@ -152,7 +150,7 @@ func (r *reviewer) registerWebhooks(ctx context.Context, t *testing.T, typed *ku
 	}, metav1.CreateOptions{}))(t)
 }
 
-// waitAnswer tries until the outcome is as wanted: the server follows the configurations by informers.
+// waitAnswer retries until the outcome is wanted: the server follows webhook configurations by informers.
 func waitAnswer(ctx context.Context, t *testing.T, what string, try func() error, wanted func(error) bool) {
 	t.Helper()
 	for {
@@ -168,10 +166,9 @@ func waitAnswer(ctx context.Context, t *testing.T, what string, try func() error
 	}
 }
 
-// The webhooks of a cluster judge and change a tenant's records as they do those of a built-in kind, though another
-// server than kube-apiserver has them: they are asked in the tenant's name, a denial is the tenant's to read and
-// nothing is written of it, what they change is what is stored and what the zone contains, and a webhook that is away
-// refuses or lets pass as its failurePolicy says.
+// A cluster's webhooks validate and mutate a tenant's records as for a built-in kind, though kube-apiserver does not
+// call them. The request names the tenant, who reads a denial, and nothing is written. Mutations are in the stored
+// object and in the zone. An unavailable webhook refuses or passes by failurePolicy.
 func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
@@ -195,7 +192,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 		return err
 	}, func(err error) bool { return err == nil })
 
-	// Changed on the way in: the answer, what is stored, the label index and the zone say the same.
+	// Mutated on creation: the answer, the stored object, the label index and the zone agree.
 	must.Succeed(t, createAt(ctx, ours, "www", "192.0.2.1"))
 	if asked := r.getLastRequest(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" ||
 		asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
@@ -207,7 +204,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}
 	serial := c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, 0)
 
-	// Denied, new and changed: the tenant reads why, and nothing is written.
+	// The tenant reads the reason, and nothing is written.
 	denied := func(what string, err error) {
 		t.Helper()
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `admission webhook "validate.hooks.example" denied the request: `+refusal) {
@@ -219,7 +216,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	_, err = ours.Patch(ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"203.0.113.1"}}`), metav1.PatchOptions{})
 	denied("patch", err)
 
-	// Away, with failurePolicy Fail: refused with the webhook's name, nothing is written.
+	// failurePolicy Fail names the webhook, and nothing is written.
 	r.Close()
 	for what, err := range map[string]error{"create": createAt(ctx, ours, "later", "192.0.2.7"), "dry run": dryRun("192.0.2.7")} {
 		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "mutate.hooks.example"`) {
@@ -228,7 +225,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}
 	c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, serial)
 
-	// Away, with failurePolicy Ignore for what changes and Fail for what judges: the judge's word is still missing.
+	// Unavailable with Ignore for the mutating and Fail for the validating webhook: still refused.
 	ignore := []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`)
 	must.Get(typed.AdmissionregistrationV1().MutatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore,
 		metav1.PatchOptions{}))(t)
@@ -238,7 +235,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	must.Get(typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, namespace, types.JSONPatchType, ignore,
 		metav1.PatchOptions{}))(t)
 	waitAnswer(ctx, t, "both webhooks ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool { return err == nil })
-	// An object that they would have changed or refused is as it was sent.
+	// Ignored webhooks neither change nor refuse an object.
 	for name, address := range map[string]string{"plain": "192.0.2.1", "foreign": "203.0.113.1"} {
 		if err := createAt(ctx, ours, name, address); err != nil {
 			t.Error(err)
@@ -249,7 +246,6 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}
 }
 
-// createAt makes an A record in the zone of the webhooks' test.
 func createAt(ctx context.Context, in dynamic.ResourceInterface, name, address string, dryRun ...string) error {
 	record := recordObject("hooks", name, name+".hooks.example.")
 	if err := unstructured.SetNestedField(record.Object, address, "spec", "rdata"); err != nil {
@@ -259,7 +255,7 @@ func createAt(ctx context.Context, in dynamic.ResourceInterface, name, address s
 	return err
 }
 
-// zoneHas checks that records and zone have these addresses and no other, and, unless it is 0, the serial.
+// zoneHas requires exactly these addresses in records and zone, and the serial unless 0.
 func (c *cluster) zoneHas(ctx context.Context, t *testing.T, namespace string, want map[string]string, serial int64) int64 {
 	t.Helper()
 	objects, entries, now := c.readContents(ctx, t, c.server.URL(), namespace)

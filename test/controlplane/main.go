@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// startTimeout bounds each start: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const startTimeout = 5 * time.Minute
 
 func main() {
@@ -50,7 +50,6 @@ func runPlane() (err error) {
 	return nil
 }
 
-// plane is what runs.
 type plane struct {
 	dir    string
 	kube   *kuberig.Kube
@@ -115,7 +114,6 @@ func (p *plane) executeCommand(command string) (value string, err error) {
 	return "", err
 }
 
-// startSecondary starts a hidden primary, and a BIND that has the zone from it.
 func (p *plane) startSecondary(ctx context.Context, zone string) (address string, err error) {
 	if p.secondary != nil {
 		return "", errors.New("there is a secondary already")

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// runFsck returns what the program says of a store, and whether it is clean and nothing is owed.
+// runFsck: clean also means that nothing is owed.
 func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
 	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()},
 		e.access...)...).CombinedOutput()
@@ -38,9 +38,8 @@ func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settl
 	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
 }
 
-// checkAll ends the load and holds everything against everything: the store against itself, before and after its
-// cascades are through; against what was acknowledged (H1); and what each server and the primary show against each
-// other and against the hash of the zone (H3).
+// checkAll ends the load and checks the store, the records against acknowledged writes (H1), and servers and a
+// primary against each other and the zone's hash (H3).
 func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, servers ...*replica) {
 	t.Helper()
 	l.endLoad()
@@ -51,7 +50,6 @@ func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, se
 	w.expectAgreement(ctx, t, servers...)
 }
 
-// waitForCascades returns when the store is clean and nothing is owed.
 func (w *world) waitForCascades(ctx context.Context, t *testing.T, e *etcd) {
 	t.Helper()
 	until(ctx, t, "the store is clean and cascades end", func() error {
@@ -66,10 +64,9 @@ func (w *world) waitForCascades(ctx context.Context, t *testing.T, e *etcd) {
 	})
 }
 
-// readEntries returns a zone's as text, and the serial and hash that they say they are at.
 func readEntries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v1alpha1.Zone) (serial, hash, text string, err error) {
 	answer := from.RESTClient().Get().Namespace(z.Namespace).Resource("zones").Name(z.Name).SubResource("entries").Param("format", "text").Do(ctx)
-	if err := answer.Error(); err != nil { // it alone reads what the server says was wrong
+	if err := answer.Error(); err != nil { // only Error has the server's message
 		return "", "", "", err
 	}
 	body, err := answer.Raw()
@@ -85,8 +82,7 @@ func readEntries(ctx context.Context, from typed.KubizoneV1alpha1Interface, z *v
 
 var heading = regexp.MustCompile(`zone \S+ serial (\d+) hash ([0-9a-f]+)`)
 
-// expectAgreement: every server and a primary that reads from one of them shows the same zones, each at the hash that
-// the zone has.
+// expectAgreement: every server, and a primary of the first server, show the same zones, each with the zone's hash.
 func (w *world) expectAgreement(ctx context.Context, t *testing.T, servers ...*replica) {
 	t.Helper()
 	clients := w.clientsOf(t, servers...)
@@ -128,7 +124,6 @@ func (w *world) expectAgreement(ctx context.Context, t *testing.T, servers ...*r
 	}
 }
 
-// describeDifference names some of what only one side has.
 func describeDifference(have, want []string) string {
 	var text []string
 	for _, x := range have {
@@ -144,7 +139,6 @@ func describeDifference(have, want []string) string {
 	return strings.Join(text[:min(len(text), 6)], "\n")
 }
 
-// parseZone reads a zone as text into a canonical list.
 func parseZone(text, origin string) ([]string, error) {
 	var all []string
 	parser := mdns.NewZoneParser(strings.NewReader(text), origin, "")
@@ -155,7 +149,6 @@ func parseZone(text, origin string) ([]string, error) {
 	return slices.Compact(all), parser.Err()
 }
 
-// transferZone returns a zone by AXFR as a canonical list.
 func transferZone(at, zone string) ([]string, error) {
 	question := new(mdns.Msg).SetAxfr(zone)
 	answers, err := new(mdns.Transfer).In(question, at)
@@ -175,7 +168,6 @@ func transferZone(at, zone string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// transferChanges returns what an IXFR answers, in its order.
 func transferChanges(at, zone string, since uint32) ([]mdns.RR, error) {
 	answers, err := new(mdns.Transfer).In(new(mdns.Msg).SetIxfr(zone, since, ".", "."), at)
 	if err != nil {
@@ -191,13 +183,13 @@ func transferChanges(at, zone string, since uint32) ([]mdns.RR, error) {
 	return all, nil
 }
 
-// applyChanges returns what an IXFR makes of a zone, both without the SOA (RFC 1995, 4).
+// applyChanges applies an IXFR to a zone, both without the SOA (RFC 1995, 4).
 func applyChanges(zone []string, answer []mdns.RR) []string {
 	if len(answer) < 2 {
-		return zone // nothing is newer
+		return zone // the server has no newer version
 	}
 	if answer[1].Header().Rrtype != mdns.TypeSOA {
-		zone = nil // it is the whole zone
+		zone = nil // the answer is the whole zone
 	}
 	there := map[string]bool{}
 	for _, rr := range zone {
@@ -215,7 +207,6 @@ func applyChanges(zone []string, answer []mdns.RR) []string {
 	return slices.Sorted(maps.Keys(there))
 }
 
-// primary is a `kubizone primary` that reads from one server.
 type primary struct {
 	dns string
 	cmd *exec.Cmd
@@ -237,7 +228,6 @@ func (p *primary) killPrimary() {
 
 var readyLine = regexp.MustCompile(`(?m)^ready: DNS on (\S+)$`)
 
-// startPrimary starts one; flags come after those that let it take any port.
 func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, flags ...string) *primary {
 	t.Helper()
 	config := must.Get(clientcmd.LoadFromFile(w.kube.AdminKubeconfig()))(t)

@@ -35,10 +35,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// memberEnv makes this test binary an etcd member instead: one that can be killed, stopped and starved by itself.
+// memberEnv turns this test binary into an etcd member, which a test can kill, stop and starve.
 const memberEnv = "KUBIZONE_CRASH_MEMBER"
 
-// election timeout and heartbeat of members.
 const (
 	election  = 500 * time.Millisecond
 	heartbeat = 50 * time.Millisecond
@@ -46,16 +45,16 @@ const (
 
 type memberConfig struct {
 	Name, Dir, Client, Peer, Advertise, Cluster string
-	// Sync writes to the disk as etcd does for real: where the disk is the fault.
+	// Sync turns on fsync, for faults of the disk.
 	Sync bool
-	// TLS is where its certificate and key (serving.crt, serving.key) and the CA of its clients (ca.crt) are; "": it
-	// has none.
+	// TLS is the directory of the member's certificate and key (serving.crt, serving.key) and of the client CA
+	// (ca.crt); "": no TLS.
 	TLS string
 }
 
 func runMember(text string) int {
 	rig.SpareGarbage()
-	// SIGUSR1 breaks its disk (F11).
+	// SIGUSR1 breaks the disk (F11).
 	signal.Ignore(syscall.SIGXFSZ)
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGUSR1)
@@ -105,7 +104,6 @@ func runMember(text string) int {
 	return 1
 }
 
-// member is an etcd process of its own behind two proxies: for its clients and for its peers.
 type member struct {
 	memberConfig
 	clients, peers *proxy
@@ -117,14 +115,13 @@ type member struct {
 	said  strings.Builder
 }
 
-// etcd is a cluster of members.
 type etcd struct {
 	members []*member
-	// access are the flags by which our programs are let in.
+	// access are the TLS flags of our programs.
 	access []string
 }
 
-// startEtcd runs n members, in the directories given or in ones of their own.
+// startEtcd runs n members, in new directories unless given.
 func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...string) *etcd {
 	t.Helper()
 	e := &etcd{}
@@ -150,7 +147,6 @@ func startEtcd(ctx context.Context, t *testing.T, n int, sync bool, dirs ...stri
 	return e
 }
 
-// startSecureEtcd runs one member that takes no client without a certificate. tls is as in memberConfig.
 func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...string) *etcd {
 	t.Helper()
 	client, peer := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
@@ -165,7 +161,6 @@ func startSecureEtcd(ctx context.Context, t *testing.T, tls string, access ...st
 	return e
 }
 
-// runMembers starts the members; they end with the test.
 func (e *etcd) runMembers(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for _, m := range e.members {
@@ -255,7 +250,6 @@ func (m *member) readPID() int {
 	return m.cmd.Process.Pid
 }
 
-// listEndpoints returns those of all members, through their proxies.
 func (e *etcd) listEndpoints() string {
 	var all []string
 	for _, m := range e.members {
@@ -271,7 +265,6 @@ func (m *member) makeEndpoint() string {
 	return "http://" + m.clients.Addr.String()
 }
 
-// connectMembers speaks to the members named, past the proxies.
 func connectMembers(t *testing.T, members ...*member) *clientv3.Client {
 	t.Helper()
 	var at []string
@@ -283,7 +276,6 @@ func connectMembers(t *testing.T, members ...*member) *clientv3.Client {
 	return c
 }
 
-// findLeader returns the member that leads now.
 func (e *etcd) findLeader(ctx context.Context, t *testing.T) *member {
 	t.Helper()
 	var found *member
@@ -302,7 +294,6 @@ func (e *etcd) findLeader(ctx context.Context, t *testing.T) *member {
 	return found
 }
 
-// isolateMember cuts one member off from the others, in both ways.
 func (e *etcd) isolateMember(lonely *member) {
 	for _, m := range e.members {
 		if m == lonely {
@@ -319,8 +310,7 @@ func (e *etcd) healMembers() {
 	}
 }
 
-// holdsConnection says whether a connection from this local port is a process's: a connection does not name the program
-// that dials.
+// holdsConnection: a connection does not name the dialling program.
 func holdsConnection(pid int, from netip.AddrPort) bool {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
@@ -344,7 +334,6 @@ func holdsConnection(pid int, from netip.AddrPort) bool {
 	return false
 }
 
-// keepLastLines returns the last lines of a text.
 func keepLastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -29,11 +29,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// owner is the namespace whose zones the writers write into. Child zones are its own too: those of others may not be
-// made where a namespace has a record (S4.15), and these take the records over (S3.10).
+// owner is the namespace of all zones, child zones included: no namespace may create a zone where another has a
+// record (S4.15), and these child zones take records over (S3.10).
 const owner = "infra"
 
-// countWriters returns how many write at once: sixteen where time is no matter.
 func countWriters() int {
 	if *soak > 0 {
 		return 16
@@ -48,27 +47,25 @@ func listTeams() (all []string) {
 	return all
 }
 
-// load is clients who write through several servers and remember what they were answered.
 type load struct {
 	mu      sync.Mutex
-	clients []typed.KubizoneV1alpha1Interface // straight to each server
-	// may is what each object may be now, "-" for absent: one value where the last write was answered, several where
-	// it was not. An object in doubt is not written again, so that no late write is taken for lost.
+	clients []typed.KubizoneV1alpha1Interface // connected to each server directly
+	// may has the possible values of each object, "-" for absent: several after a missing answer. An object in doubt
+	// is not written again, since a late write would look like a lost write.
 	may     map[string][]string
-	serials map[string]string // zone uid and serial, to the only write that got it
+	serials map[string]string // zone uid and serial → the only write with that serial
 	wrong   []string
 	acked   int
 	unknown map[string]int
-	last    time.Time // of the last answer that said yes
+	last    time.Time // of the last successful answer
 	longest time.Duration
 	began   time.Time
 
-	children [3]atomic.Int64 // the number that the child zones' names have
+	children [3]atomic.Int64 // numbers in the names of the child zones
 	stop     context.CancelFunc
 	all      sync.WaitGroup
 }
 
-// clientsOf are the administrator's, straight to each server.
 func (w *world) clientsOf(t *testing.T, servers ...*replica) (all []typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	for _, s := range servers {
@@ -77,8 +74,6 @@ func (w *world) clientsOf(t *testing.T, servers ...*replica) (all []typed.Kubizo
 	return all
 }
 
-// connectDirectly returns the administrator's way to a server. A request that has no answer within ten seconds is given
-// up.
 func (w *world) connectDirectly(t *testing.T, s *replica) *rest.Config {
 	t.Helper()
 	config := must.Get(s.Direct(w.kube.AdminKubeconfig()))(t)
@@ -99,8 +94,7 @@ func makeTXT(namespace, name, domain, value string) *v1alpha1.Record {
 	return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.RecordSpec{DomainName: domain, Type: "TXT", Values: []string{value}}}
 }
 
-// startLoad makes a forest of zones through the first server and lets all clients write until Stop: writers, a client
-// whose zones come and go, one that withdraws rules and gives them back.
+// startLoad starts writers, a client that creates and deletes zones, and a client that withdraws and restores rules.
 func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := w.newLoad(ctx, t, servers...)
@@ -108,7 +102,6 @@ func (w *world) startLoad(ctx context.Context, t *testing.T, servers ...*replica
 	return l
 }
 
-// startLoad lets all clients write.
 func (l *load) startLoad(ctx context.Context) {
 	ctx, l.stop = context.WithCancel(ctx)
 	l.began = time.Now()
@@ -119,19 +112,17 @@ func (l *load) startLoad(ctx context.Context) {
 	l.all.Go(func() { l.makeCascades(ctx) })
 }
 
-// The writers of a load write for a burst and rest for the remainder of a turn, all at once: they meet each other in
-// batches and lost races as if they wrote all the time, and leave the machine to the server that starts, and to the
-// tests beside.
+// All writers of a load write in the same burst and then pause for the rest of a turn. They collide as in continuous
+// writing, but leave the machine to a starting server and to parallel tests.
 const turn, burst = 300 * time.Millisecond, 60 * time.Millisecond
 
-// waitForBurst returns when the load's writers may write. With -soak that is always so.
+// With -soak, writers never pause.
 func (l *load) waitForBurst() {
 	if now := time.Since(l.began) % turn; now > burst && *soak == 0 {
 		time.Sleep(turn - now)
 	}
 }
 
-// newLoad makes the forest alone.
 func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) *load {
 	t.Helper()
 	l := &load{clients: w.clientsOf(t, servers...), may: map[string][]string{}, serials: map[string]string{}, unknown: map[string]int{}, last: time.Now(), stop: func() {}}
@@ -152,24 +143,22 @@ func (w *world) newLoad(ctx context.Context, t *testing.T, servers ...*replica) 
 	return l
 }
 
-// endLoad lets the writers finish what they do.
 func (l *load) endLoad() {
 	l.stop()
 	l.all.Wait()
 }
 
-// wasRefused says that the server answered that nothing changed.
+// wasRefused reports whether nothing changed.
 func wasRefused(err error) bool {
 	if utilnet.IsConnectionRefused(err) {
-		time.Sleep(20 * time.Millisecond) // no server answers; one that is soon back shall find the writers
+		time.Sleep(20 * time.Millisecond) // let a restarting server find the writers
 		return true
 	}
 	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) || apierrors.IsBadRequest(err) ||
 		apierrors.ReasonForError(err) == "InsufficientStorage"
 }
 
-// makeWrite makes a write and remembers its outcome; done is false where the object is in doubt from now on. No
-// client-side limit ends with the load: a request that was sent is waited for.
+// done is false if the object is in doubt from now on. The end of the load does not cancel a request.
 func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alpha1.Record, error)) (done, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -205,7 +194,6 @@ func (l *load) makeWrite(key, value string, write func(context.Context) (*v1alph
 	return false, false
 }
 
-// measurePause returns the longest time without an answer that said yes since it was asked before.
 func (l *load) measurePause() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +202,6 @@ func (l *load) measurePause() time.Duration {
 	return longest
 }
 
-// waitAcked returns when n more writes were answered with yes.
 func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	l.mu.Lock()
@@ -230,8 +217,7 @@ func (l *load) waitAcked(ctx context.Context, t *testing.T, n int) {
 	})
 }
 
-// writeRecords creates, changes and deletes records until ctx ends. Its names are its own, and what was answered is
-// read again through any server: a read that comes later shows it (S7.1).
+// Each worker of writeRecords has names of its own. A read by any server shows an acknowledged write (S7.1).
 func (l *load) writeRecords(ctx context.Context, w int) {
 	rnd := rand.New(rand.NewPCG(*seed, uint64(w)))
 	namespace := listTeams()[w]
@@ -253,7 +239,7 @@ func (l *load) writeRecords(ctx context.Context, w int) {
 				record.Spec.DomainName = fmt.Sprintf("%s-%s.two.test.", namespace, name)
 			case 2:
 				record.Spec.DomainName, record.Spec.ZoneRef = namespace+"-"+name, &v1alpha1.ZoneReference{Namespace: owner, Name: "three"}
-			case 3: // no zone contains it, before it moves into one
+			case 3: // in no zone, before the record moves into a zone
 				record.Spec.DomainName = fmt.Sprintf("%s-%s.nowhere.test.", namespace, name)
 			}
 			if done, ok := l.makeWrite(namespace+"/"+name, value, func(ctx context.Context) (*v1alpha1.Record, error) {
@@ -298,7 +284,6 @@ func (l *load) writeRecords(ctx context.Context, w int) {
 	}
 }
 
-// readBack asks a server for what this writer was told is there.
 func (l *load) readBack(ctx context.Context, server int, namespace, name, want string) {
 	have, err := l.listServers()[server].Records(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil && slices.Equal(have.Spec.Values, []string{want}) || err != nil && !apierrors.IsNotFound(err) {
@@ -311,8 +296,8 @@ func (l *load) readBack(ctx context.Context, server int, namespace, name, want s
 
 func childName(child int, number int64) string { return fmt.Sprintf("child%d-%d", child, number) }
 
-// makeChildren makes child zones, changes the name servers that their parent counts, and deletes them. One in doubt is
-// left alone, and a new one takes its turn.
+// makeChildren creates child zones, changes name servers, which the parent counts, and deletes the zones. A new zone
+// replaces a zone in doubt.
 func (l *load) makeChildren(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		child := i % len(l.children)
@@ -323,7 +308,7 @@ func (l *load) makeChildren(ctx context.Context) {
 		steps := []func(context.Context) (string, error){
 			func(ctx context.Context) (string, error) {
 				born := makeZone(owner, name, name+".one.test.", anyName)
-				// Its last serial is soon forgotten, while others are made.
+				// With these timers, the last serial soon expires while other zones are created.
 				born.Spec.Refresh, born.Spec.Retry, born.Spec.Expire = ptr.To[int32](2), ptr.To[int32](1), ptr.To[int32](4)
 				_, err := zones(0).Create(ctx, born, metav1.CreateOptions{})
 				return "made", err
@@ -355,7 +340,7 @@ func (l *load) makeChildren(ctx context.Context) {
 				break
 			}
 			if n == 0 && !ok {
-				break // nothing was made that could be changed
+				break // there is no zone to change
 			}
 			if ok && becomes == "-" {
 				l.setValue(key, "-")
@@ -377,8 +362,8 @@ func (l *load) setValue(key, value string) {
 	l.may[key] = []string{value}
 }
 
-// makeCascades makes cascades: rules are withdrawn and given back, and a zone changes its name. Its outcome is for
-// fsck to judge.
+// makeCascades starts cascades: rules are withdrawn and restored, and a zone changes its name. fsck judges the
+// outcome.
 func (l *load) makeCascades(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		l.waitForBurst()
@@ -398,7 +383,7 @@ func (l *load) makeCascades(ctx context.Context) {
 			}
 		})
 		change("one", func(z *v1alpha1.Zone) { z.Spec.Contact = fmt.Sprintf("hostmaster%d@one.test.", i%2) })
-		classes := servers[i%len(servers)].DNSClasses() // which are in no zone
+		classes := servers[i%len(servers)].DNSClasses() // classes are in no zone
 		if class, err := classes.Get(ctx, "elsewhere", metav1.GetOptions{}); err == nil {
 			class.Spec.Paused = !class.Spec.Paused
 			_, _ = classes.Update(ctx, class, metav1.UpdateOptions{})
@@ -410,7 +395,6 @@ func (l *load) makeCascades(ctx context.Context) {
 	}
 }
 
-// verifyRecords holds what is there against what was answered.
 func (l *load) verifyRecords(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	l.mu.Lock()
@@ -443,7 +427,6 @@ func (l *load) verifyRecords(ctx context.Context, t *testing.T, from typed.Kubiz
 	t.Logf("%d writes acknowledged, without an answer %v, longest pause %s", l.acked, l.unknown, l.longest.Round(time.Millisecond))
 }
 
-// addServers lets the writers use one more server.
 func (l *load) addServers(w *world, t *testing.T, servers ...*replica) {
 	t.Helper()
 	l.mu.Lock()
@@ -451,7 +434,6 @@ func (l *load) addServers(w *world, t *testing.T, servers ...*replica) {
 	l.clients = slices.Concat(l.clients, w.clientsOf(t, servers...))
 }
 
-// listServers returns those that writers use now.
 func (l *load) listServers() []typed.KubizoneV1alpha1Interface {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 var (
@@ -39,7 +39,6 @@ var (
 	seed = flag.Uint64("seed", 0, "of the random choices; 0: one of its own, which is printed")
 )
 
-// home is where everything of this test binary lies; TestMain removes it.
 var home string
 
 var started atomic.Bool
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(memberEnv); text != "" {
 		os.Exit(runMember(text))
 	}
-	klog.SetLogger(logr.Discard()) // what clients say of the servers that are killed
+	klog.SetLogger(logr.Discard()) // clients log errors of killed servers
 	flag.Parse()
 	if *seed == 0 {
 		*seed = rand.Uint64()
@@ -73,11 +72,11 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// world is what all tests share: a control plane without controllers, and the program under test.
+// world is shared by all tests: a control plane without controllers, and the program under test.
 type world struct {
 	kube       *kuberig.Kube
 	program    string // built with fault points
-	kubeconfig string // of servers, to kube-apiserver
+	kubeconfig string // of servers, for kube-apiserver
 	serving    rig.Pair
 }
 
@@ -113,8 +112,6 @@ var shared = sync.OnceValues(func() (_ *world, err error) {
 	return w, err
 })
 
-// requireWorld returns the shared world; the test is skipped, with the reason, where Kubernetes' programs were not
-// built.
 func requireWorld(t *testing.T) *world {
 	t.Helper()
 	return rig.Need(shared())(t)
@@ -122,7 +119,7 @@ func requireWorld(t *testing.T) *world {
 
 var within, until = rig.Within, rig.Until
 
-// replica is a server that can be started again in the same place, at the same address.
+// replica keeps directory and address through restarts.
 type replica struct {
 	*kuberig.Server
 
@@ -130,18 +127,16 @@ type replica struct {
 	dir    string
 }
 
-// startServer starts a replica over an etcd.
 func (w *world) startServer(ctx context.Context, t *testing.T, etcd string, env ...string) *replica {
 	t.Helper()
 	return w.serverWith(ctx, t, etcd, nil, env...)
 }
 
-// serverWith is server with further flags.
 func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags []string, env ...string) *replica {
 	t.Helper()
 	r := &replica{dir: filepath.Join(t.TempDir(), "server"), config: kuberig.ServerConfig{
 		Program: w.program, Kube: w.kube, Kubeconfig: w.kubeconfig, Etcd: etcd, Serving: w.serving,
-		// No proxy before these servers has to notice that one stops.
+		// No load balancer has to notice the shutdown.
 		Args: append([]string{"--shutdown-delay-duration", "0s"}, flags...),
 	}}
 	r.startReplica(ctx, t, env...)
@@ -155,7 +150,6 @@ func (w *world) serverWith(ctx context.Context, t *testing.T, etcd string, flags
 	return r
 }
 
-// startReplica starts a server in the place of the former one, and kills that if it still runs.
 func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string) {
 	t.Helper()
 	if r.Server != nil {
@@ -165,7 +159,6 @@ func (r *replica) startReplica(ctx context.Context, t *testing.T, env ...string)
 	r.Server = must.Get(kuberig.StartServer(ctx, r.dir, r.config))(t)
 }
 
-// waitReady returns when it says that it is ready (true), or that it is not.
 func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bool) {
 	t.Helper()
 	client := must.Get(rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.kube.ClusterCA.PEM},
@@ -185,7 +178,6 @@ func (r *replica) waitReady(ctx context.Context, t *testing.T, w *world, want bo
 	})
 }
 
-// dropUsualLines leaves out what every server says when all is well.
 func dropUsualLines(log string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.HasPrefix(line, "I") }), "\n")
 }

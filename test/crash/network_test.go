@@ -24,24 +24,21 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// tryWrite is the answer to a write of a record of its own.
 func (w *world) tryWrite(ctx context.Context, t *testing.T, r *replica) error {
 	name := fmt.Sprintf("try-%d", rand.Uint64())
 	_, err := w.clientsOf(t, r)[0].Records(owner).Create(ctx, makeTXT(owner, name, name+".one.test.", "x"), metav1.CreateOptions{})
 	return err
 }
 
-// promised is how long a write may take that etcd does not answer. The server gives up after four of these five
-// seconds, and what is left may be too little on a machine that is busy with other tests: one of three writes keeps
-// the promise, and what is allowed to the others is more.
+// promised bounds a write while etcd does not answer. The server gives up after four of the five seconds, and the
+// rest may be too short on a busy machine. So one of three writes must keep the promise; allowed bounds the others.
 const promised, allowed = 5 * time.Second, 9 * time.Second
 
-// refusesWrites: a write through this server fails soon, as one whose outcome is not known, or as one that wrote
-// nothing where it was not sent yet.
+// refusesWrites: a write through this server fails soon, with an unknown outcome, or as not written if not sent.
 func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 	t.Helper()
 	late := 0
-	// A write that was under way when the line was cut has nothing to do with those that come after.
+	// A write in flight at the cut does not count.
 	until(ctx, t, "writes fail", func() error {
 		began := time.Now()
 		err := w.tryWrite(ctx, t, r)
@@ -63,10 +60,10 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 	})
 }
 
-// F7: the line between a server and etcd is cut, silently. Its writes fail soon, it says that it is not ready, and the
-// primary that reads from it goes on answering; then all of it heals alone. The other server is not concerned.
+// F7: the connection between a server and etcd is cut, silently. Writes of that server fail soon, the server reports
+// unready, its primary keeps answering, and everything recovers without help. The other server is unaffected.
 func TestF07_serverCutOffFromEtcd(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
@@ -95,10 +92,9 @@ func TestF07_serverCutOffFromEtcd(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F9: every line to etcd is slow, loses some of what it carries, and breaks again and again in the middle of what it
-// carries.
+// F9: every connection to etcd is slow, loses packets, and repeatedly breaks in the middle of a message.
 func TestF09_slowAndBreakingLines(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
@@ -107,7 +103,7 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 	l.waitAcked(ctx, t, 20)
 	for _, m := range e.members {
 		m.clients.delayBytes(50 * time.Millisecond)
-		m.peers.delayBytes(25 * time.Millisecond) // as long as members still hear each other within an election timeout
+		m.peers.delayBytes(25 * time.Millisecond) // members still receive heartbeats within an election timeout
 		m.clients.loseBytes(0.02, 0)
 	}
 	rnd := rand.New(rand.NewPCG(*seed, 9))
@@ -129,11 +125,10 @@ func TestF09_slowAndBreakingLines(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F9: the line to a primary loses a twentieth of what is sent, is late by 100 ms and carries a megabit a second:
-// transfers come through it whole, and the changes since lead to what the zone is. A connection that goes silent in
-// the middle is an error, and never a part of a zone taken for the whole.
+// F9: the connection to a primary loses 5 %, delays 100 ms and carries a megabit a second. Transfers arrive complete,
+// and IXFR leads to the current zone. A connection that goes silent is an error, never a partial zone.
 func TestF09_transfersOverABadLine(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
@@ -190,8 +185,7 @@ func TestF09_transfersOverABadLine(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// serials is a watch of the zone "one" that is followed through whatever happens to it: resumed where it was, or begun
-// anew where it is told that it must be.
+// serials watches the zone "one" through all faults, and starts anew only if told to list.
 type serials struct {
 	mu    sync.Mutex
 	last  int64
@@ -250,7 +244,7 @@ func (s *serials) noteSerial(z *v1alpha1.Zone) {
 	s.last = z.Status.Serial
 }
 
-// waitForSerial: the watch comes to what the zone is, and never went back.
+// waitForSerial also requires that the watch never went back.
 func (s *serials) waitForSerial(ctx context.Context, t *testing.T, l *load) {
 	t.Helper()
 	z := must.Get(l.listServers()[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t)

@@ -16,11 +16,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// faults says of each number of the list which tests break it so. Those of delivery (F22 to F24) are in
-// pkg/delivery/schedule.
+// faults lists the tests of each fault. Those of delivery (F22 to F24) are in pkg/delivery/schedule.
 var faults = []struct {
 	number, fault string
-	tests         []string // "FILE TestName"; those of this package have the number in their name
+	tests         []string // "FILE TestName"; tests of this package have the number in their name
 }{
 	{"F01", "kill -9 of a server, in every window of every transaction",
 		[]string{"pkg/ledger/cascade_test.go TestCascade_interruptedAnywhereItGoesOn_I4"}},
@@ -53,7 +52,6 @@ var faults = []struct {
 	{"F31", "an upgrade and the way back, with servers of both versions", nil},
 }
 
-// Every fault has a test, and every test that is named is there.
 func TestFaults_areAllBroken(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)`)
 	var here []string

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// fillZone makes records in the zone "one" that no client changes.
 func (l *load) fillZone(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -42,8 +41,8 @@ func (l *load) fillZone(ctx context.Context, t *testing.T, n int) {
 	all.Wait()
 }
 
-// F20, H4: while a zone changes all the time, secondaries begin transfers and die in the middle, and others finish:
-// each has one version of the zone, and the changes since lead from it to what the zone is.
+// F20, H4: while a zone changes all the time, some secondaries die in the middle of a transfer. Each finished
+// transfer is a single version of the zone, and the later changes lead to the current zone.
 func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -111,7 +110,7 @@ func TestF20_transfersWhileTheZoneChanges(t *testing.T) {
 	t.Logf("%d versions were transferred", len(whole))
 }
 
-// withoutSOA takes the SOA, whose serial changes, from a zone.
+// withoutSOA splits off the SOA, whose serial changes.
 func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 	t.Helper()
 	for _, text := range all {
@@ -124,8 +123,8 @@ func withoutSOA(t *testing.T, all []string) (serial uint32, rest []string) {
 	return serial, rest
 }
 
-// F27: a server that is killed for its memory while all clients list everything starts again among the same lists, with
-// less memory than it would like.
+// F27: a server killed for its memory while all clients list everything must start again, with little memory, under
+// the same lists.
 func TestF27_killedForItsMemory(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

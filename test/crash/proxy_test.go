@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// proxy stands between two processes and does to their connections what networks do.
 type proxy struct {
 	Addr netip.AddrPort
 
@@ -25,21 +24,21 @@ type proxy struct {
 	listener net.Listener
 
 	mu sync.Mutex
-	// cut says whose bytes are held back (nil: no client's); a connection that is cut stays open and silent, as one
-	// whose packets are dropped, and goes on when it is healed.
+	// cut selects the clients whose bytes are held back (nil: none). A cut connection stays open and silent, and
+	// continues after the heal.
 	cut    func(from netip.AddrPort) bool
 	healed chan struct{} // closed at each change of cut
-	delay  time.Duration // of each way
-	// lost is the share of pieces that are lost, and come a retransmission later; rate is how many octets a second each
-	// way of a connection carries, 0: all; after so many octets a connection swallows what comes, 0: never.
+	delay  time.Duration // in each direction
+	// lost is the share of segments that arrive a retransmission late. rate bounds the octets a second in each
+	// direction; 0: unlimited. After swallows octets, a connection drops everything; 0: never.
 	lost      float64
 	rate      int
 	swallows  int
-	swallowed int // ways of connections
+	swallowed int // directions of connections
 	open      map[*net.TCPConn]bool
 }
 
-// retransmission is after what time TCP repeats what is lost, at least (RFC 6298 has a second, Linux a fifth).
+// retransmission is TCP's minimum time before a retransmission (RFC 6298 has a second, Linux 200 ms).
 const retransmission = 200 * time.Millisecond
 
 func startProxy(t *testing.T, to netip.AddrPort) *proxy {
@@ -55,7 +54,7 @@ func startProxy(t *testing.T, to netip.AddrPort) *proxy {
 	return p
 }
 
-// partitionClients holds back what comes from the clients that held selects, in both directions; nil selects all.
+// partitionClients holds back the bytes of selected clients, in both directions; nil selects all.
 func (p *proxy) partitionClients(held func(from netip.AddrPort) bool) {
 	if held == nil {
 		held = func(netip.AddrPort) bool { return true }
@@ -73,30 +72,26 @@ func (p *proxy) changeCut(cut func(netip.AddrPort) bool) {
 	p.healed = make(chan struct{})
 }
 
-// delayBytes delays every byte from now on.
 func (p *proxy) delayBytes(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = by
 }
 
-// loseBytes makes a bad line from now on: this share of what is sent is lost, and each way carries so many octets a
-// second.
+// loseBytes sets the share of lost segments, and the rate of each direction in octets a second.
 func (p *proxy) loseBytes(share float64, rate int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost, p.rate = share, rate
 }
 
-// swallowAfter lets a way of a connection carry so many octets and lose all that comes after, without a word; 0: none
-// does.
+// swallowAfter silently drops everything after so many octets; 0: nothing.
 func (p *proxy) swallowAfter(after int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.swallows = after
 }
 
-// resetConnections ends every connection in the middle of whatever it carries.
 func (p *proxy) resetConnections() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +114,7 @@ func (p *proxy) acceptConnections() {
 func (p *proxy) carryConnection(client *net.TCPConn) {
 	defer client.Close()
 	from := client.RemoteAddr().(*net.TCPAddr).AddrPort()
-	p.waitForPass(from, nil) // a connection through a cut is not made before it is healed
+	p.waitForPass(from, nil) // a new connection waits for the heal
 	c, err := net.DialTimeout("tcp", p.to, 5*time.Second)
 	if err != nil {
 		return
@@ -141,8 +136,9 @@ func (p *proxy) carryConnection(client *net.TCPConn) {
 	both.Wait()
 }
 
-// waitForPass returns when nothing holds bytes of this client back, and the change of cut at which that was so. The cut
-// of free, an earlier answer for the same connection, is not asked again: it may read all sockets of the machine.
+// waitForPass waits until no cut holds this client's bytes back, and returns the healed channel of that moment. free
+// is an earlier result for the connection: an unchanged cut is not evaluated again, since that may read all sockets
+// of the machine.
 func (p *proxy) waitForPass(from netip.AddrPort, free chan struct{}) chan struct{} {
 	for {
 		p.mu.Lock()
@@ -160,7 +156,7 @@ type piece struct {
 	due   time.Time
 }
 
-// carryBytes carries one way. Bytes in pending are delayed together, not one after the other.
+// carryBytes forwards a direction. Delays of pending bytes overlap.
 func (p *proxy) carryBytes(from netip.AddrPort, in, out *net.TCPConn) {
 	pending := make(chan piece, 1024)
 	go func() {
@@ -170,7 +166,7 @@ func (p *proxy) carryBytes(from netip.AddrPort, in, out *net.TCPConn) {
 			p.mu.Lock()
 			size := len(buffer)
 			if p.lost > 0 || p.rate > 0 {
-				size = 1460 // what one packet has: each may be lost
+				size = 1460 // a packet's payload: each packet may be lost
 			}
 			p.mu.Unlock()
 			n, err := in.Read(buffer[:size])

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// runCommand runs the program to its end.
 func (w *world) runCommand(ctx context.Context, t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(ctx, w.program, args...).CombinedOutput(); err != nil {
@@ -30,7 +29,7 @@ func (w *world) runCommand(ctx context.Context, t *testing.T, args ...string) {
 	}
 }
 
-// putBack starts the member anew on what etcd's own tool makes of a snapshot, and raises nothing.
+// putBack does not raise the revision.
 func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
 	m.killMember()
@@ -42,10 +41,9 @@ func (m *member) putBack(ctx context.Context, t *testing.T, file string) {
 	m.waitReady(ctx, t)
 }
 
-// F17: a snapshot is put back as it was, and nothing is raised that was handed out since. The server sees at its start
-// that etcd's log does not have what it holds, and does not start; no client is shown a state older than one that
-// it saw. The store that kubizone restore makes of the same snapshot is served, ahead of all of it, also where etcd's
-// own tool makes the member.
+// F17: a snapshot is restored without raising the revision. At its start, the server sees that etcd's log lacks known
+// revisions, and exits; no client sees an older state. A store from kubizone restore on the same snapshot is served,
+// ahead of all known revisions, even if etcd's own tool creates the member.
 func TestF17_restoredAsItWas(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -91,7 +89,7 @@ func TestF17_restoredAsItWas(t *testing.T) {
 	w.runCommand(ctx, t, "backup", "--data-dir", data, raised)
 	e.members[0].putBack(ctx, t, raised)
 	one.startReplica(ctx, t)
-	one.startReplica(ctx, t) // the first that meets it writes down where its log begins; no later one does
+	one.startReplica(ctx, t) // only the first start on the restored store records the beginning of etcd's log
 	until(ctx, t, "the primary takes what is restored", func() error {
 		if at, err := serial(); err != nil || int32(at-seen) <= 0 {
 			return fmt.Errorf("serial %d, it had %d: %v", at, seen, err)

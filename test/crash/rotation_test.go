@@ -25,9 +25,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F26: the front proxy gets another authority while the server runs. A certificate that it signs names no user until
-// the cluster says so, then the user of the headers, and none again when it is taken back; the authority that stays
-// is believed all the time.
+// F26: the front proxy's authority changes while the server runs. A certificate of the new authority authenticates
+// users only while the cluster trusts that authority. The old authority is trusted throughout.
 func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -55,7 +54,7 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	ours := must.Get(w.kube.FrontProxy())(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)
-	ask := func(as tls.Certificate) (int, error) { // on a connection of its own
+	ask := func(as tls.Certificate) (int, error) { // on a new connection
 		client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{as}}}}
 		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, one.URL()+"/apis/kubi.zone/v1alpha1/namespaces/"+owner+"/zones",
 			nil))(t)
@@ -93,8 +92,8 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// F26: etcd and the certificate by which the server is let in get another authority, as one changes it: both are
-// trusted before either is used. The server is not started again; writes go on when etcd trusts the new one alone.
+// F26: the authorities of etcd and of the server's client certificate are replaced: both authorities are trusted
+// before the new certificates are used. Without a restart, writes go on when etcd trusts only the new authority.
 func TestF26_etcdAuthorityChanges(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -129,8 +128,8 @@ func TestF26_etcdAuthorityChanges(t *testing.T) {
 	first := must.Get(tls.LoadX509KeyPair(file("client.crt"), file("client.key")))(t)
 
 	use(next)
-	shown := func() []byte { // etcd's certificate; an error is that it does not take the first client's
-		connection, err := tls.Dial("tcp", e.members[0].clients.Addr.String(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{first}}) // what it shows is the question
+	shown := func() []byte { // returns etcd's certificate; nil if etcd refuses the first client's certificate
+		connection, err := tls.Dial("tcp", e.members[0].clients.Addr.String(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{first}}) // the test inspects the certificate
 		if err != nil {
 			return nil
 		}

@@ -32,8 +32,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F6: two servers write nothing but one zone, all the time: every write has its own serial, none is left out, and
-// with -soak they do at least half of what one of them does alone.
+// F6: two servers write only one zone, all the time. Every write has its own serial without gaps, and with -soak, two
+// servers reach at least half the rate of a single server.
 func TestF06_twoServersOneZone(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -74,7 +74,7 @@ func TestF06_twoServersOneZone(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// informer keeps what a list and watch shows, as controllers do, and counts what it had to list.
+// informer stores the result of list and watch, as controllers do, and counts lists.
 type informer struct {
 	cache.Store
 	lists atomic.Int64
@@ -89,7 +89,7 @@ func followRecords(ctx context.Context, from typed.KubizoneV1alpha1Interface) *i
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			if o.SendInitialEvents != nil && *o.SendInitialEvents {
-				i.lists.Add(1) // a list by another name
+				i.lists.Add(1) // equivalent to a list
 			}
 			return from.Records("").Watch(ctx, o)
 		},
@@ -98,11 +98,10 @@ func followRecords(ctx context.Context, from typed.KubizoneV1alpha1Interface) *i
 	return i
 }
 
-// waitForRecords waits until it has what the server lists.
 func (i *informer) waitForRecords(ctx context.Context, t *testing.T, from typed.KubizoneV1alpha1Interface) {
 	t.Helper()
 	until(ctx, t, "the watch shows what is there", func() error {
-		want, err := from.Records("").List(ctx, metav1.ListOptions{}) // each time: cascades may go on
+		want, err := from.Records("").List(ctx, metav1.ListOptions{}) // listed anew each time, since cascades may go on
 		if err != nil {
 			return err
 		}
@@ -123,8 +122,8 @@ func (i *informer) waitForRecords(ctx context.Context, t *testing.T, from typed.
 	})
 }
 
-// F13, F14: history is compacted and defragmented under load, and servers are restarted under watches: a watch that
-// resumes has a gapless, ordered rest or 410, and comes to what is there, deletions too.
+// F13, F14: etcd is compacted and defragmented under load, and servers restart under watches. A resumed watch gets
+// every later event in order, or 410, and reaches the current state, deletions included.
 func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -147,7 +146,7 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	must.Get(keeper.Defragment(ctx, e.members[0].Client))(t)
 	l.waitAcked(ctx, t, 20)
 	other.startReplica(ctx, t) // killed first
-	// From before the compaction, at a server that has seen nothing of it: 410, or every event in order.
+	// A watch from before the compaction, at a server without the old events: 410, or every event in order.
 	last, _ := strconv.ParseInt(old, 10, 64)
 	seconds := int64(2)
 	resumed, err := w.clientsOf(t, other)[0].Records("").Watch(ctx, metav1.ListOptions{ResourceVersion: old, TimeoutSeconds: &seconds})
@@ -176,8 +175,8 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 		lists += i.lists.Load()
 	}
 	t.Logf("%d watches through a restart, %d lists", len(watchers), lists)
-	// The first list; one after a 410 by a server that does not have the watch's events in memory; one more after a
-	// request that came while the server started.
+	// Lists at the start, after a 410 from a server without the watch's events, and after a request during the
+	// server's start.
 	if most := int64(3 * len(watchers)); lists > most {
 		t.Errorf("%d watches listed %d times through a restart, want %d at most", len(watchers), lists, most)
 	}
@@ -185,8 +184,8 @@ func TestF13_F14_watchesThroughCompactionAndRestart(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F15: the clocks of two servers are an hour before and an hour behind, and jump by a year and back. Serials grow by
-// one each, and what was decided stays.
+// F15: the clock of a server is an hour off the other's, and jumps by more than a year and back. Serials grow by one,
+// and earlier decisions stay.
 func TestF15_clocksApartAndJumping(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -210,8 +209,8 @@ func TestF15_clocksApartAndJumping(t *testing.T) {
 	watch.waitForSerial(ctx, t, l)
 }
 
-// F18: serials pass 2^32 under load: 0 is left out, each is used once, and the new ones are ahead of the old (RFC
-// 1982).
+// F18: serials pass 2^32 under load. 0 is skipped, each serial is used once, and new serials are ahead of old serials
+// (RFC 1982).
 func TestF18_serialsWrap(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -235,8 +234,8 @@ func TestF18_serialsWrap(t *testing.T) {
 	}
 }
 
-// F25: kube-apiserver stands still. Users with a review in memory go on; the primary serves; users that need a new
-// review are refused (attack 46 has the details); then all of it heals alone.
+// F25: kube-apiserver does not respond. Users with a cached review go on, the primary serves, users who need a new
+// review are refused (details: attack 46), and everything recovers without help.
 func TestF25_kubeAPIServerAway(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -264,7 +263,7 @@ func TestF25_kubeAPIServerAway(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// F26: the serving certificate is replaced again and again under load, and no request fails.
+// F26: the serving certificate is replaced repeatedly under load, and no request fails.
 func TestF26_certificatesRotate(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -273,7 +272,7 @@ func TestF26_certificatesRotate(t *testing.T) {
 	l := w.startLoad(ctx, t, one)
 	shown := func() string {
 		seen := ""
-		connection, err := tls.Dial("tcp", one.Addr.String(), &tls.Config{InsecureSkipVerify: true}) // what it shows is the question
+		connection, err := tls.Dial("tcp", one.Addr.String(), &tls.Config{InsecureSkipVerify: true}) // the test inspects the certificate
 		if err == nil {
 			seen = connection.ConnectionState().PeerCertificates[0].SerialNumber.String()
 			connection.Close()
@@ -298,8 +297,8 @@ func TestF26_certificatesRotate(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// F29: a process without file descriptors takes no connections; those it has go on, and when others close theirs it
-// is as before. (The primary's bounds are in pkg/primary.)
+// F29: a process without free file descriptors accepts no connections. Open connections continue, and after clients
+// close theirs, the server accepts again. (pkg/primary tests the primary's bounds.)
 func TestF29_fileDescriptorsExhausted(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

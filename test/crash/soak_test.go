@@ -23,10 +23,9 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestSoak goes on for -soak, else for one round with one fault, or for some minutes in the long form: rounds of three
-// etcd members, three servers, writers of Records and change sets, and clients that list and watch, each with some
-// faults that -seed chooses, one after the other, and everything checked after. A failure prints the seed, and the log
-// what was done.
+// TestSoak runs for -soak, else a single round and fault, or some minutes in the long form. A round has three etcd
+// members, three servers, writers of Records and change sets, and clients that list and watch. -seed chooses the
+// faults, which run in sequence before all checks. A failure prints the seed.
 func TestSoak(t *testing.T) {
 	lasting, most := time.Duration(0), 1
 	if rig.Long() || *soak > 0 {
@@ -43,7 +42,6 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// runRound makes most faults at most.
 func (w *world) runRound(t *testing.T, rnd *rand.Rand, most int) {
 	ctx := within(t, 20*time.Minute)
 	e := startEtcd(ctx, t, 3, false)
@@ -146,7 +144,7 @@ func (w *world) runRound(t *testing.T, rnd *rand.Rand, most int) {
 			must.Succeed(t, servers[rnd.IntN(3)].Rotate(must.Get(w.kube.ClusterCA.Serving(kuberig.ServingHosts()...))(t)))
 		},
 	}
-	names := slices.Sorted(maps.Keys(faults)) // the seed alone chooses
+	names := slices.Sorted(maps.Keys(faults)) // sorted, so that only the seed chooses
 	for range 1 + rnd.IntN(most) {
 		name := names[rnd.IntN(len(names))]
 		t.Logf("%s: %s", time.Now().Format(time.TimeOnly), name)

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// chooseLong returns how long or how often a fault is: short in the ordinary run.
+// chooseLong returns the length or number of a fault: short in the ordinary run.
 func chooseLong[T any](ordinary, soaking T) T {
 	if *soak > 0 {
 		return soaking
@@ -35,10 +35,10 @@ func chooseLong[T any](ordinary, soaking T) T {
 	return ordinary
 }
 
-// F2: the only etcd is killed in the middle of what it does, and comes back. Servers live through it, and writes go on
-// within the promised time once it is there.
+// F2: the only etcd is killed under load, and comes back. Servers survive, and writes go on within the promised time
+// after the restart.
 func TestF02_onlyEtcdKilled(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
@@ -54,20 +54,19 @@ func TestF02_onlyEtcdKilled(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// leaderless is for how long no write may be answered after the leader went. Promised are two election timeouts, and
-// those are how long members take to have another; a write that was on its way to the old one is answered after four
-// seconds only, as one whose outcome is not known, and what the writers of its zone have behind it waits for that.
-// The rest is for a machine that is busy.
+// leaderless bounds the time without an answered write after the loss of a leader. The election takes up to two
+// election timeouts. A write in flight to the old leader is answered after four seconds, with an unknown outcome, and
+// later writes of the zone wait for that. The rest is for a busy machine.
 const leaderless = 2*election + allowed
 
-// F3, F4: of three members the leader is killed, and the next one stopped until there is another. Writes go on with the
-// two that are left; the one that was stopped wakes with the past in its memory, which is not read (etcd#20418).
+// F3, F4: of three members, the leader is killed, and the next leader stopped until there is another. Writes go on
+// with two members. The stopped member wakes with old data, which must not be read (etcd#20418).
 func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
-	// One server is told of all members, one only of the leader that is stopped: what it reads is what that one knows.
+	// One server knows all members, another only the stopped leader, and so reads only from that member.
 	one := w.startServer(ctx, t, e.listEndpoints())
 	l := w.startLoad(ctx, t, one)
 	l.waitAcked(ctx, t, 20)
@@ -95,9 +94,9 @@ func TestF03_F04_leaderKilledAndLeaderStopped(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// stopAndWake lets the leader stand still until there is another and go on, while a record of a zone of its own changes
-// by a server that knows the others. A client that asks the member that wakes, by the server that knows no other and
-// straight, from before it wakes, is shown nothing older than what was answered before the question.
+// stopAndWake stops the leader until there is another, while a record changes through another server. Clients of the
+// woken member, through a server that knows no other and directly, must never read a value older than an answer
+// before the query.
 func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, knows, asks *replica) {
 	t.Helper()
 	const name = "newest"
@@ -123,7 +122,7 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 		answered.Store(int64(n))
 	}
 	stopped.sendSignal(syscall.SIGSTOP)
-	time.Sleep(chooseLong(4*election, 10*time.Second)) // as long as the fault is
+	time.Sleep(chooseLong(4*election, 10*time.Second)) // length of the fault
 	for answered.Load() == 0 {
 		if change(); ctx.Err() != nil {
 			t.Fatal("nothing can be written while the leader stands still")
@@ -167,7 +166,7 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 			return shows, least, err
 		})
 	}
-	time.Sleep(100 * time.Millisecond) // the questions wait for it
+	time.Sleep(100 * time.Millisecond) // the queries wait for the woken member
 	stopped.sendSignal(syscall.SIGCONT)
 	for end := time.Now().Add(chooseLong(2*time.Second, 5*time.Second)); time.Now().Before(end) || read.Load() < 20; {
 		if change(); ctx.Err() != nil {
@@ -179,10 +178,10 @@ func (w *world) stopAndWake(ctx context.Context, t *testing.T, stopped *member, 
 	t.Logf("%d questions were answered, up to %d changes", read.Load(), answered.Load())
 }
 
-// F8: a server whose etcd member is cut off from the others writes nothing and shows nothing that is older than what it
-// has shown; the others go on, and it comes back alone.
+// F8: a server whose etcd member is partitioned from the others writes nothing and shows nothing older than before.
+// The other servers go on, and the partitioned server recovers without help.
 func TestF08_serverOnTheMinoritySide(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 4*waitTimeout)
 	e := startEtcd(ctx, t, 3, false)
@@ -204,11 +203,11 @@ func TestF08_serverOnTheMinoritySide(t *testing.T) {
 	watch.waitForSerial(ctx, t, l)
 }
 
-// F10: the disk of the only etcd is full. It stops rather than lie, and what is in memory is read meanwhile: what a
-// primary serves, and lists of the server that may be as old as they are. After there is space it goes on with all
-// that it has acknowledged. (An etcd that reaches its quota before is in pkg/apiserver/space_test.go.)
+// F10: the disk of the only etcd is full, and etcd stops rather than lie. Reads from memory work: a primary's
+// answers, and lists that may be stale. Once there is space, etcd goes on with every acknowledged write.
+// (pkg/apiserver/space_test.go tests etcd's quota.)
 func TestF10_diskFull(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	disk := smallDisk(t, 320<<20)
@@ -220,7 +219,7 @@ func TestF10_diskFull(t *testing.T) {
 
 	ballast := filepath.Join(disk, "ballast")
 	fillDisk(t, ballast)
-	// Allocated pages may still be written: history is made until nothing more fits.
+	// Allocated pages may still be written, so new history is written until nothing more fits.
 	churn := connectMembers(t, e.members[0])
 	value := string(make([]byte, 1<<20))
 	for n := 0; ; n++ {
@@ -245,14 +244,13 @@ func TestF10_diskFull(t *testing.T) {
 		t.Errorf("the server lists %d records, %v", len(all.Items), err)
 	}
 	must.Succeed(t, os.Remove(ballast))
-	e.members[0].killMember() // it has ended by itself, or hangs
+	e.members[0].killMember() // ended already, or hangs
 	e.members[0].startMember(t)
 	e.members[0].waitReady(ctx, t)
 	l.waitAcked(ctx, t, 20)
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// smallDisk is a file system of its own with so many bytes.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -264,7 +262,6 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fillDisk takes what is left of a disk.
 func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	file := must.Get(os.Create(path))(t)
@@ -277,10 +274,10 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// F11: writes of the only etcd fail with an error of the disk, and before that it is slow to a crawl. It stops, and
-// nothing that it acknowledged is lost.
+// F11: the disk of the only etcd becomes very slow, and then writes fail. etcd stops, and no acknowledged write is
+// lost.
 func TestF11_slowAndFailingDisk(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
@@ -295,7 +292,7 @@ func TestF11_slowAndFailingDisk(t *testing.T) {
 	}
 	l.waitAcked(ctx, t, 20)
 
-	m.sendSignal(syscall.SIGUSR1) // every write beyond the first octet of a file fails from now on
+	m.sendSignal(syscall.SIGUSR1) // from now on, writes beyond the first octet of a file fail
 	select {
 	case <-m.ended:
 	case <-ctx.Done():
@@ -307,10 +304,10 @@ func TestF11_slowAndFailingDisk(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// F5: a server stands still for a while, between its decision and its transaction, while another writes the same zones;
-// then it goes on and finds that its decision does not hold any more.
+// F5: a server is stopped between decision and transaction, while another server writes the same zones. On waking,
+// its decision no longer holds.
 func TestF05_serverStoppedInAWrite(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // mostly waits
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
 	e := startEtcd(ctx, t, 1, false)
@@ -327,17 +324,16 @@ func TestF05_serverStoppedInAWrite(t *testing.T) {
 		other.startReplica(ctx, t, "KUBIZONE_FAULT="+point+":stop", "KUBIZONE_FAULT_WITH="+armed)
 		must.Succeed(t, os.WriteFile(armed, nil, 0o600))
 		until(ctx, t, "it stops at "+point, func() error { return expectStopped(other.Pid()) })
-		for range 4 { // the load may all be waiting for the answer of the one that stands still
+		for range 4 { // the whole load may be waiting for the stopped server
 			until(ctx, t, "the other writes", func() error { return w.tryWrite(ctx, t, one) })
 		}
-		time.Sleep(chooseLong(500*time.Millisecond, 10*time.Second)) // as long as the fault is
+		time.Sleep(chooseLong(500*time.Millisecond, 10*time.Second)) // length of the fault
 		must.Succeed(t, other.Signal(syscall.SIGCONT))
 		l.waitAcked(ctx, t, 20)
 	}
 	w.checkAll(ctx, t, l, e, one, other)
 }
 
-// expectStopped is nil when the process stands still.
 func expectStopped(pid int) error {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -21,10 +21,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// stored is where the server keeps everything; it is in every key and never changes.
 const stored = "/registry/kubizone/"
 
-// flipBit changes one bit of the word in what is stored under the prefix, and returns what undoes it.
+// flipBit changes a bit of the word in a value below the prefix. undo restores the value.
 func flipBit(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, word string) (key string, undo func()) {
 	t.Helper()
 	found := must.Get(etcd.Get(ctx, prefix, clientv3.WithPrefix()))(t)
@@ -46,9 +45,9 @@ func flipBit(ctx context.Context, t *testing.T, etcd *clientv3.Client, prefix, w
 	return "", nil
 }
 
-// F30: one bit of a stored record flips. The zone's hash says so when the server reads it the next time: that zone is
-// frozen and handed to no client, neither as entries nor by transfer; every other zone is served, and fsck says where.
-// A primary that had the zone proven keeps it as it was.
+// F30: a bit of a stored record flips. At the next read, the zone's hash reveals the damage: the zone is frozen and
+// not served, neither by entries nor by transfer. Every other zone is served, fsck names the key, and a primary with
+// the verified zone keeps serving its copy.
 func TestF30_bitFlippedInARecord(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -94,11 +93,10 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 	w.checkAll(ctx, t, l, e, one)
 }
 
-// damaged is what flip makes of the value "flipmarked".
 const damaged = "flipmarkee"
 
-// F30: one bit of a journal flips. fsck names the step; what servers show is what the zone's hash says, then as before;
-// and no client is told the changes as the step has them, neither by the API nor by IXFR.
+// F30: a bit of a journal flips. fsck names the step. Servers show content that matches the zone's hash, as before,
+// and tell no client the changes of the damaged step, neither by the API nor by IXFR.
 func TestF30_bitFlippedInAJournal(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -119,7 +117,7 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 	until(ctx, t, "the primary has the zone", func() error { _, err := transferZone(follower.dns, "one.test."); return err })
 	write("marked", "flipmarked")
 	write("later", "later")
-	// told: each server and the primary say of the changes since what was written, or that they do not know.
+	// told: servers and the primary answer the changes as written, or that the journal no longer has them.
 	told := func(when string) {
 		t.Helper()
 		answers := map[string]string{}

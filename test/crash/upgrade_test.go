@@ -34,8 +34,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// eachEarlier runs a test with each revision of testdata/earlier.txt: now is the world of this version, before the same
-// world with the programs of the earlier one.
+// before is the world of now with the earlier programs.
 func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	t.Helper()
 	var revisions []string
@@ -58,7 +57,6 @@ func eachEarlier(t *testing.T, test func(t *testing.T, now, before *world)) {
 	}
 }
 
-// replaceProgram replaces a server by one of another version, as a rollout does.
 func (r *replica) replaceProgram(ctx context.Context, t *testing.T, program string) {
 	t.Helper()
 	must.Succeed(t, r.Stop(ctx))
@@ -66,7 +64,6 @@ func (r *replica) replaceProgram(ctx context.Context, t *testing.T, program stri
 	r.startReplica(ctx, t)
 }
 
-// form is what the store says of its form.
 type form struct{ Format, LeastReader int }
 
 func (e *etcd) readForm(ctx context.Context, t *testing.T) (f form) {
@@ -78,7 +75,7 @@ func (e *etcd) readForm(ctx context.Context, t *testing.T) (f form) {
 	return f
 }
 
-// expectOutgrown checks that a server of an earlier version does not start, names the next step and writes nothing.
+// expectOutgrown: a server of an earlier version exits, names the next step and writes nothing.
 func (r *replica) expectOutgrown(ctx context.Context, t *testing.T, e *etcd, program string) {
 	t.Helper()
 	etcd := connectMembers(t, e.members[0])
@@ -96,9 +93,9 @@ func (r *replica) expectOutgrown(ctx context.Context, t *testing.T, e *etcd, pro
 	}
 }
 
-// F31: servers are replaced by those of the next version while clients write, one at a time, and back where the store
-// allows it. Servers of both versions answer meanwhile, or those of the earlier one end and say why; nothing that was
-// acknowledged is lost, no serial is given twice, and fsck of both versions is clean.
+// F31: under load, servers are replaced by the next version, one at a time, and back if the store permits. Servers of
+// both versions answer, or the earlier exit with a reason. No acknowledged write is lost, no serial is used twice,
+// and fsck of both versions is clean.
 func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 	eachEarlier(t, func(t *testing.T, now, before *world) {
 		ctx := within(t, 4*waitTimeout)
@@ -146,10 +143,10 @@ func TestF31_rollingUpgradeUnderLoad(t *testing.T) {
 	})
 }
 
-// F31: a store with data is opened by the next version: objects, content, serials, hashes, uids and the changes since a
-// serial of before are what they were. Watches, a primary and a controller of the earlier version go on by the servers
-// of this one, those of this version take over, and the way back leads to the same; where the store is too new for the
-// earlier version, by a backup of before the upgrade, whose serials are ahead of all that secondaries have seen.
+// F31: the next version opens a store with data. Objects, content, serials, hashes, uids and changes are unchanged.
+// Watches, a primary and a controller of the earlier version continue with the new servers, and their successors take
+// over. The way back restores the same state, or a backup from before the upgrade does, with serials ahead of all
+// that secondaries have seen.
 func TestF31_upgradeAndWayBackWithData(t *testing.T) {
 	eachEarlier(t, func(t *testing.T, now, before *world) {
 		ctx := within(t, 5*waitTimeout)
@@ -210,18 +207,18 @@ func TestF31_upgradeAndWayBackWithData(t *testing.T) {
 	})
 }
 
-// delivered is a zone that a controller delivers to a BIND, by one server behind the aggregator.
+// delivered is a zone that a controller delivers to a BIND, with a server behind the aggregator.
 type delivered struct {
 	*world
 	server  *replica
-	dns     netip.AddrPort // where the primary listens, whichever version it is
+	dns     netip.AddrPort // address of the primary, in any version
 	primary *primary
 	bind    *rig.BIND
 	api     *dynamic.DynamicClient
-	kinds   []string // the resources that the server has, of which there are lists
-	sets    bool     // it has ChangeSets
-	since   uint32   // the serial that the zone had when the first primary began to serve
-	first   uint32   // the same of the present primary
+	kinds   []string // resources of the server that can be listed
+	sets    bool     // the server has ChangeSets
+	since   uint32   // serial of the zone when the first primary began to serve
+	first   uint32   // the same for the present primary
 	then    []string // the zone at that serial
 }
 
@@ -243,7 +240,7 @@ func newDelivered(ctx context.Context, t *testing.T, w *world, server *replica) 
 			d.kinds = append(d.kinds, r.Name)
 		}
 	}
-	if err := w.kube.Aggregate(ctx, server.Addr, w.kube.ClusterCA.PEM); err != nil { // a controller asks for its Lease there
+	if err := w.kube.Aggregate(ctx, server.Addr, w.kube.ClusterCA.PEM); err != nil { // the controller's Lease is there
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -265,7 +262,6 @@ func (d *delivered) clientOf(resource string) dynamic.NamespaceableResourceInter
 	return d.api.Resource(kubizone.GroupVersion().WithResource(resource))
 }
 
-// applyObject applies an object of YAML, or creates what cannot be applied.
 func (d *delivered) applyObject(ctx context.Context, t *testing.T, resource, text string) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -286,7 +282,6 @@ func (d *delivered) applyObject(ctx context.Context, t *testing.T, resource, tex
 	}
 }
 
-// applyRecord applies one of the zone.
 func (d *delivered) applyRecord(ctx context.Context, t *testing.T, name, kind string, values ...string) {
 	t.Helper()
 	d.applyObject(ctx, t, "records", recordText(name, kind, values...))
@@ -297,7 +292,6 @@ func recordText(name, kind string, values ...string) string {
 		name, kind, strings.Join(values, `", "`), keptName)
 }
 
-// makeZone makes the class, the zone, a child zone and records of both.
 func (d *delivered) makeZone(ctx context.Context, t *testing.T) {
 	t.Helper()
 	d.applyObject(ctx, t, "dnsclasses", fmt.Sprintf(`{kind: DNSClass, metadata: {name: secondaries}, spec: {allowLocalAddresses: true, `+
@@ -309,14 +303,14 @@ func (d *delivered) makeZone(ctx context.Context, t *testing.T) {
 	d.applyRecord(ctx, t, "www", "A", "192.0.2.80")
 	d.applyRecord(ctx, t, "mail", "MX", "10 www")
 	d.applyRecord(ctx, t, "goes", "TXT", "soon removed")
-	var many []string // a zone that is no longer than its changes is transferred whole
+	var many []string // a zone no longer than its changes would be transferred whole
 	for i := range 90 {
 		many = append(many, fmt.Sprintf("192.0.2.%d", i))
 	}
 	d.applyRecord(ctx, t, "many", "A", many...)
 }
 
-// changeZone makes the history that follows: a removed RRset, a Delegation and a ChangeSet where there are such.
+// changeZone makes later history: a removed RRset, and a Delegation and a ChangeSet if the version has them.
 func (d *delivered) changeZone(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must.Succeed(t, d.clientOf("records").Namespace(owner).Delete(ctx, "goes", metav1.DeleteOptions{}))
@@ -333,7 +327,6 @@ func (d *delivered) changeZone(ctx context.Context, t *testing.T) {
 	}
 }
 
-// readEverything returns what the API shows, each list and the content of each zone, by its path.
 func (d *delivered) readEverything(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -354,8 +347,8 @@ func (d *delivered) readEverything(ctx context.Context, t *testing.T) map[string
 	return all
 }
 
-// expectUnchanged holds what the API shows against what it showed; resourceVersions too, where both are of one format.
-// How many Records a Delegation has in use is counted by a sweep, which runs when a server starts.
+// expectUnchanged includes resourceVersions if both have the same format. Record counts of Delegations are ignored: a
+// starting server computes them.
 func (d *delivered) expectUnchanged(ctx context.Context, t *testing.T, had map[string]string, versions bool) {
 	t.Helper()
 	has := d.readEverything(ctx, t)
@@ -384,7 +377,6 @@ func (d *delivered) expectUnchanged(ctx context.Context, t *testing.T, had map[s
 	}
 }
 
-// servePrimary lets a primary of a version take the place of the one before.
 func (d *delivered) servePrimary(ctx context.Context, t *testing.T, by *world) {
 	t.Helper()
 	if d.primary != nil {
@@ -396,15 +388,13 @@ func (d *delivered) servePrimary(ctx context.Context, t *testing.T, by *world) {
 	}
 }
 
-// transferKept returns the zone by AXFR, and its serial.
 func (d *delivered) transferKept(ctx context.Context, t *testing.T) (serial uint32, all []string) {
 	t.Helper()
 	until(ctx, t, "the primary has the zone", func() (err error) { all, err = transferZone(d.primary.dns, keptZone); return err })
 	return withoutSOA(t, all)
 }
 
-// expectChanges: the changes since the primary began to serve lead to what the zone is, and the answer is not all of
-// it.
+// expectChanges: an IXFR from the primary's first serial leads to the current zone and is not a whole transfer.
 func (d *delivered) expectChanges(ctx context.Context, t *testing.T) {
 	t.Helper()
 	serial, want := d.transferKept(ctx, t)
@@ -417,7 +407,7 @@ func (d *delivered) expectChanges(ctx context.Context, t *testing.T) {
 	}
 }
 
-// deliverRecord lets a controller of a version work: what is written reaches the secondary, and Record and Zone are
+// deliverRecord runs a controller of a version: a written record reaches the secondary, and Record and Zone become
 // Ready.
 func (d *delivered) deliverRecord(ctx context.Context, t *testing.T, by *world, address string) {
 	t.Helper()
@@ -450,7 +440,6 @@ func (d *delivered) deliverRecord(ctx context.Context, t *testing.T, by *world, 
 	}
 }
 
-// following is an informer of records, and the version that it began at.
 type following struct {
 	*informer
 	d    *delivered
@@ -465,13 +454,12 @@ func (d *delivered) followRecords(ctx context.Context, t *testing.T) *following 
 	return f
 }
 
-// waitForRecords waits until it has what the server lists.
 func (f *following) waitForRecords(ctx context.Context, t *testing.T) {
 	t.Helper()
 	f.informer.waitForRecords(ctx, t, f.d.clientsOf(t, f.d.server)[0])
 }
 
-// watchFrom: a watch from a version of before the upgrade goes on with what came since, in order, or is told to list.
+// watchFrom: a watch from a version before the upgrade continues with later events in order, or is told to list.
 func (d *delivered) watchFrom(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	d.applyRecord(ctx, t, "new", "TXT", "since")

@@ -16,10 +16,9 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// F28: a newer version has written the store in a form that this one does not know, or counts hashes in another way.
-// One that runs ends; one that is started says so and does not start, whatever else it could read; fsck says the
-// same; nothing was changed, so that the newer version, or this one after the change is taken back, goes on with all
-// there was.
+// F28: a newer version has written the store in an unknown format, or with another form of hashes. A running server
+// ends; a starting server and fsck report the format and exit. Nothing changes in the store, so the newer version, or
+// this version after the change is undone, goes on with all data.
 func TestF28_storeOfANewerVersion(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)
@@ -40,7 +39,7 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 		config[field], config["ofTheNewer"] = 99, "kept"
 		return config
 	}
-	// It runs while the newer one comes: it does not go on in the old form.
+	// A running server does not continue in the old format.
 	must.Get(etcd.Put(ctx, config, string(must.Get(json.Marshal(newer("leastReader")))(t))))(t)
 	select {
 	case <-one.Ended():
@@ -66,7 +65,7 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 			t.Errorf("%s 99: the store was at revision %d and is at %d", field, written.Header.Revision, now.Header.Revision)
 		}
 	}
-	// Further fields, which this version does not know, it keeps.
+	// This version keeps unknown fields.
 	known := map[string]any{}
 	must.Succeed(t, json.Unmarshal(found.Kvs[0].Value, &known))
 	known["ofTheNewer"] = "kept"

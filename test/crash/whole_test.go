@@ -27,27 +27,25 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Change sets write the same value into the same Records again and again, whatever breaks meanwhile. Clients watch all
-// Records, leave and resume, and list them at the versions that they have come to: no event is missed, and versions
-// rise. They read the entries of the zone: at each serial a set is there as a whole (S10.1).
+// Change sets write the same value into the same Records, through all faults. Clients watch all Records, leave and
+// resume, and list: no event is missing, and versions rise. At each serial, the zone's entries have a change set
+// completely or not at all (S10.1).
 
 const (
 	inSet     = 20
 	setPrefix = "set-"
 )
 
-// readWhole is a client of one server: it replays what a watch says, which it leaves and resumes.
 type readWhole struct {
 	l      *load
 	server int
 	seed   uint64
 
-	at                              string            // the resource version that the replay has come to; "": it begins from a list
-	is                              map[string]string // the values of the records, by namespace/name
+	at                              string            // resource version of the replay; "": start from a list
+	is                              map[string]string // values of records, by namespace/name
 	lists, streams, events, entries int
 }
 
-// startWhole lets sets be written, and as many clients of each server read.
 func (l *load) startWhole(ctx context.Context, each int) (all []*readWhole) {
 	ctx, stop := context.WithCancel(ctx)
 	l.all.Go(func() { l.writeSets(ctx) })
@@ -61,7 +59,6 @@ func (l *load) startWhole(ctx context.Context, each int) (all []*readWhole) {
 	return all
 }
 
-// writeSets writes sets, one after the other, through any server. l.may has what their Records may hold.
 func (l *load) writeSets(ctx context.Context) {
 	rnd := rand.New(rand.NewPCG(*seed, 1<<32))
 	for i := 1; ctx.Err() == nil; i++ {
@@ -87,7 +84,6 @@ func (l *load) noteWrong(format string, args ...any) {
 	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
 }
 
-// readOn lists, and goes on with its watch for a while, again and again.
 func (r *readWhole) readOn(ctx context.Context) {
 	rnd := rand.New(rand.NewPCG(*seed, r.seed))
 	for ctx.Err() == nil {
@@ -107,7 +103,6 @@ func (r *readWhole) readOn(ctx context.Context) {
 	}
 }
 
-// listValues returns the values of all Records, at a version, or as they are now where that is "".
 func (r *readWhole) listValues(ctx context.Context, from typed.KubizoneV1alpha1Interface, at string) (is map[string]string,
 	version string, err error) {
 	options := metav1.ListOptions{ResourceVersion: at}
@@ -127,7 +122,6 @@ func (r *readWhole) listValues(ctx context.Context, from typed.KubizoneV1alpha1I
 	return is, list.ResourceVersion, nil
 }
 
-// compareList holds the replay against a list at its version.
 func (r *readWhole) compareList(ctx context.Context, from typed.KubizoneV1alpha1Interface) {
 	is, _, err := r.listValues(ctx, from, r.at)
 	if err == nil && !maps.Equal(is, r.is) {
@@ -138,7 +132,7 @@ func (r *readWhole) compareList(ctx context.Context, from typed.KubizoneV1alpha1
 
 var setValue = regexp.MustCompile(`(?m)^` + setPrefix + `\S+\s.*\sTXT\s+"?(\d+)`)
 
-// compareEntries looks at the zone of the sets, at whatever serial: each is a step of it, so all have one value there.
+// compareEntries requires equal values of all Records of a change set in the zone, at any serial.
 func (r *readWhole) compareEntries(ctx context.Context, from typed.KubizoneV1alpha1Interface) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: owner, Name: "three"}}
 	serial, _, text, err := readEntries(ctx, from, zone)
@@ -158,8 +152,8 @@ func (r *readWhole) compareEntries(ctx context.Context, from typed.KubizoneV1alp
 	}
 }
 
-// followWatch watches from the version of the replay on, for a time or so many events. Where the server has forgotten
-// that version the replay has to begin from a list, as that of an informer.
+// followWatch watches from the replay's version, for a time or a number of events. If the server has forgotten the
+// version, the replay restarts from a list.
 func (r *readWhole) followWatch(ctx context.Context, from typed.KubizoneV1alpha1Interface, lasting time.Duration, most int) {
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
@@ -207,7 +201,6 @@ func isYounger(version, than string) bool {
 	return err1 == nil && err2 == nil && x > y
 }
 
-// checkWhole holds what the clients have come to against what is there, once the load has ended and all is settled.
 func (l *load) checkWhole(ctx context.Context, t *testing.T, readers []*readWhole) {
 	t.Helper()
 	var lists, streams, events, entries int
@@ -236,6 +229,6 @@ func (l *load) checkWhole(ctx context.Context, t *testing.T, readers []*readWhol
 			t.Errorf("%s is %q, and may be %q", key, value, l.may["sets"])
 		}
 	}
-	delete(l.may, "sets") // no object has that name
+	delete(l.may, "sets") // no object has this name
 	t.Logf("%d lists, %d watches, %d events, %d sets in entries", lists, streams, events, entries/inSet)
 }

@@ -23,9 +23,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// windows are the kinds of transactions that a server is killed around: before one is sent, and after etcd has
-// carried it out and before a client was told. They are read where they are defined, which is built with fault points
-// only.
+// windows are the kinds of transactions around which a server is killed: before sending, or after the commit and
+// before the client has an answer. The definition, from which they are parsed, is built only with fault points.
 var windows = sync.OnceValue(func() (kinds []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../faults/kind.go", nil, 0)
 	if err != nil {
@@ -45,10 +44,11 @@ var windows = sync.OnceValue(func() (kinds []string) {
 	return kinds
 })
 
-// between are places that the ledger names itself, between two transactions of one thing.
+// between are points named by the ledger, between two transactions of the same operation.
 var between = []string{"cascade-finish"}
 
-// F1: a server is killed in every window of every kind of transaction, under load, beside another that goes on.
+// F1: a server is killed in every window of every kind of transaction, under load, beside a second server that goes
+// on.
 func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 5*waitTimeout)
@@ -83,7 +83,6 @@ func TestF01_serverKilledInEveryWindow(t *testing.T) {
 	w.checkAll(ctx, t, l, e, steady, doomed)
 }
 
-// diesAt starts it with a fault, under which it must die.
 func (r *replica) diesAt(ctx context.Context, t *testing.T, point string) {
 	t.Helper()
 	began := time.Now()
@@ -93,8 +92,7 @@ func (r *replica) diesAt(ctx context.Context, t *testing.T, point string) {
 	t.Logf("killed at %s after %s", point, time.Since(began).Round(time.Millisecond))
 }
 
-// mayDieAt starts it with a fault, and is true when it died of that before ctx ended. That may be before it says that
-// it is ready.
+// mayDieAt restarts the server with a fault, and reports whether the fault killed it before ctx ended.
 func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool {
 	t.Helper()
 	place, _, _ := strings.Cut(point, ":")
@@ -119,8 +117,8 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 	return true
 }
 
-// The answers of etcd are lost while the server lives: it knows no more than its client, forgets what may have changed,
-// and says that it does not know.
+// etcd's answers are lost while the server lives. The server knows no more than a client: it drops cached facts that
+// may have changed, and reports an unknown outcome.
 func TestF01_answersOfEtcdAreLost(t *testing.T) {
 	w := requireWorld(t)
 	ctx := within(t, 3*waitTimeout)

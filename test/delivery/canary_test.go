@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Secrets are in no log at -v=6, in no status and in no metric, raw or encoded, whatever providers answer: here one
-// that says back what it was sent, one that is not there, one that refuses, and the webhook server that ships.
+// Secrets appear in no log at -v=6, no status and no metric, raw or encoded, with an echoing, an absent and a
+// refusing provider, and the shipped webhook server.
 func TestCanary_secretsAreNowhere(t *testing.T) {
 	dir := t.TempDir()
 	canary := func(what string) string { return "canary-" + what + "-7d1f0c9b5a3e" }
@@ -49,10 +49,10 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	write("secrets/dns/hook/key", secrets["wrong"])
 	write("secrets/dns/bearer/token", secrets["bearer"])
 
-	// It says back whatever it is sent, as an answer of the protocol, as one that is none, and as a header.
+	// The server echoes each request: as a protocol answer, as an invalid answer, and as a header.
 	echo := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, no := fmt.Sprint(r.Header, r.URL), false
-		if strings.HasPrefix(r.URL.Path, "/inline/") { // what is no part of its requests; of other classes' secrets a server knows nothing
+		if strings.HasPrefix(r.URL.Path, "/inline/") { // inline secrets are not in requests; a server knows no secrets of other classes
 			all += secrets["inline"] + encoded("inline")
 		}
 		w.Header().Set("X-Echo", all)
@@ -132,7 +132,7 @@ func TestCanary_secretsAreNowhere(t *testing.T) {
 	places["deliveries"] = marshalValue(t, deliveries, err)
 	of, err := w.api.DNSClasses().List(w.Context(), metav1.ListOptions{})
 	for i := range of.Items {
-		of.Items[i].Spec = v1alpha1.DNSClassSpec{} // where the inline one is
+		of.Items[i].Spec = v1alpha1.DNSClassSpec{} // contains the inline secret
 	}
 	places["dnsclasses"] = marshalValue(t, of, err)
 	metrics, err := w.raw.Get().AbsPath("/metrics").DoRaw(w.Context())

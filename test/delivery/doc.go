@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivery runs `kubizone up`, as it is shipped, against providers that the tests are, and counts.
+// Package delivery runs `kubizone up`, as shipped, against providers in the test process, and counts.
 //
-// It promises: (1) what is counted is what the server itself counts (apiserver_request_total) and what arrives at the
-// provider; (2) nothing is measured by a clock: waits are for facts, with a generous end; (3) what is idle is watched
-// for a few seconds, or for as long as KUBIZONE_TEST_IDLE says (make test-idle: 1,000 zones for ten minutes).
+// It promises: (1) Counts are the server's own (apiserver_request_total) and those of requests at the provider. (2)
+// No test measures time: waits are for facts, with a generous limit. (3) Idleness is watched for a few seconds, or
+// for KUBIZONE_TEST_IDLE (make test-idle: 1,000 zones for ten minutes).
 //
-// It does not know how deliveries work: pkg/delivery/schedule proves that, under a clock of its own.
+// It does not know how deliveries work: pkg/delivery/schedule tests that, under a simulated clock.
 //
 // Read world_test.go first.
 package delivery

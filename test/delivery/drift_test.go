@@ -20,9 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A record missing at the provider of a zone with a refused record is put there again when an annotation of the Zone
-// asks for it, and the Delivery says that this was done; so after a restart, of which the request is kept, and what
-// cannot be mended is said.
+// The annotation of a Zone restores a record missing at the provider, even beside a refused record, and after a
+// restart. A record that cannot be repaired is reported.
 func TestDrift_isMendedOnRequest(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	h.stands = map[string]protocol.Record{}

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readIdleTime returns for how long nothing may happen in how many zones: what KUBIZONE_TEST_IDLE says in 1,000, or a
-// few seconds in a few. Ten minutes of 1,000 zones under a clock of their own are in pkg/controller/class.
+// readIdleTime returns the idle time and the number of zones. pkg/controller/class tests ten minutes of 1,000 zones
+// under a simulated clock.
 func readIdleTime(t *testing.T) (time.Duration, int) {
 	text, set := os.LookupEnv("KUBIZONE_TEST_IDLE")
 	if !set {
@@ -31,8 +31,8 @@ func readIdleTime(t *testing.T) (time.Duration, int) {
 	return d, 1000
 }
 
-// Idle means idle: with zones that do not change, delivered to a provider and handed to a secondary, nothing is
-// written, no secondary is notified, and the provider hears of nothing but health checks.
+// While delivered zones do not change, no object is written, no secondary is notified, and the provider gets only
+// health checks.
 func TestIdle_nothingIsDone(t *testing.T) {
 	idle, zones := readIdleTime(t)
 	secondary := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -47,7 +47,7 @@ func TestIdle_nothingIsDone(t *testing.T) {
 			}
 			notified.Add(1)
 			if n >= 12 {
-				packet[2] |= 0x80 // an answer; without an error it ends the retries
+				packet[2] |= 0x80 // a response; without an error code it ends the retries
 				packet[3] &= 0xf0
 				_, _ = secondary.WriteTo(packet[:n], from)
 			}
@@ -60,7 +60,7 @@ func TestIdle_nothingIsDone(t *testing.T) {
 	if notified.Load() == 0 {
 		t.Error("nobody was notified of new zones: the count below would prove nothing")
 	}
-	// The consequences of the last change are over when nothing came for a while.
+	// Three seconds without a NOTIFY end the effects of the last change.
 	for last := int64(-1); last != notified.Load(); time.Sleep(3 * time.Second) {
 		last = notified.Load()
 	}

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readPosted returns what a request posts, which stays readable; the zero Record for any other.
+// readPosted returns the Record posted by a request and keeps the body readable; zero for any other request.
 func readPosted(r *http.Request) protocol.Record {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -35,8 +35,8 @@ func readPosted(r *http.Request) protocol.Record {
 	return asked.Record
 }
 
-// Attack 8: records that the provider answers with an error, in front of a neighbour's in the canonical order, do not
-// keep that one from the provider, nor from being Ready; also where they are more than a Delivery lists.
+// Attack 8: records that make the provider fail, before a neighbour's in the canonical order, must not keep the
+// neighbour's record from delivery or from Ready, even if they exceed the list of a Delivery.
 func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
 	for _, poisonous := range []int{60, 300} {
 		t.Run(fmt.Sprint(poisonous), func(t *testing.T) {
@@ -53,12 +53,11 @@ func TestNeighbour_isNotHeldUpByWhatTheProviderChokesOn(t *testing.T) {
 			w.waitForAllReady()
 			runAll(t, poisonous, func(n int) error { return w.makeRecord(fmt.Sprintf("%03d", n), "c1", "192.0.2.66") })
 			w.waitForReady("a", "c1", h)
-			w.waitForReady("www", "c1", h) // by now they were refused
+			w.waitForReady("www", "c1", h) // by now the provider has refused the others
 		})
 	}
 }
 
-// waitForReady writes a record and waits until it is at the provider and Ready.
 func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Helper()
 	address := "192.0.2." + map[string]string{"a": "1", "www": "2"}[name]
@@ -73,9 +72,8 @@ func (w *world) waitForReady(name, zone string, h *hook) {
 	w.Logf("%s: at the provider after %s, Ready after %s", name, arrived.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }
 
-// A zone with name servers is Ready at a server that takes A and CNAME alone, where the class skips the NS at the apex;
-// where it does not, the server's refusal stands. A zone without name servers is Servable where the class skips them,
-// and follows the class.
+// At a server that takes only A and CNAME, a zone with name servers is Ready if the class skips the NS at the apex,
+// and else reports the refusal. A zone without name servers is Servable if the class skips them.
 func TestApexNS_atAServerThatTakesNone_S6_15(t *testing.T) {
 	h := newHook(t)
 	h.setBefore(func(r *http.Request) *protocol.Error {

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S8.4 (attack 5): a provider that cannot list what it has is told what went while nothing was delivered, also by a
-// server that was started since, and after more changes than the journal keeps of a zone without Deliveries.
+// S8.4 (attack 5): a provider that cannot list is told to delete the records removed while no delivery ran, even by a
+// server started later, and after more changes than the journal keeps for a zone without Deliveries.
 func TestRestart_withdrawsWhatWentMeanwhile_S8_4(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)
@@ -63,8 +63,8 @@ func TestRestart_withdrawsWhatWentMeanwhile_S8_4(t *testing.T) {
 	}
 }
 
-// S3.5, S8.4 (attack 5): a zone that ended while nothing was delivered leaves a provider that cannot list what it
-// has, also where server and controller were started since.
+// S3.5, S8.4 (attack 5): a zone that ended while no delivery ran is removed from a provider that cannot list, even if
+// server and controller were started later.
 func TestRestart_withdrawsAZoneThatEndedMeanwhile_S3_7(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
 	w := startIn(t, dir)

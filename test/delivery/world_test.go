@@ -35,10 +35,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
-// kubizone is the program.
 var kubizone string
 
 func TestMain(m *testing.M) {
@@ -58,7 +57,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program runs beside a test.
 type program struct {
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -88,7 +86,7 @@ func runProgram(t *testing.T, path string, args ...string) *program {
 	t.Helper()
 	p := &program{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	// A test process that is killed must not leave its server behind.
+	// A killed test process must not leave a server behind.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must.Succeed(t, p.cmd.Start())
 	go func() {
@@ -105,7 +103,6 @@ func runProgram(t *testing.T, path string, args ...string) *program {
 	return p
 }
 
-// stopProgram ends it as Ctrl-C does.
 func (p *program) stopProgram() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	select {
@@ -116,7 +113,6 @@ func (p *program) stopProgram() {
 	}
 }
 
-// waitUntil asks until it is so.
 func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); !so(); time.Sleep(20 * time.Millisecond) {
@@ -126,7 +122,6 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// world is a running `kubizone up`.
 type world struct {
 	*testing.T
 	up  *program
@@ -141,7 +136,6 @@ func startWorld(t *testing.T, flags ...string) *world {
 	return startIn(t, t.TempDir(), flags...)
 }
 
-// startIn starts it on what an earlier one left in dir.
 func startIn(t *testing.T, dir string, flags ...string) *world {
 	t.Helper()
 	w := &world{T: t, up: runKubizone(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
@@ -161,16 +155,15 @@ func startIn(t *testing.T, dir string, flags ...string) *world {
 	return w
 }
 
-// hook is a webhook server: it takes what it gets.
 type hook struct {
 	*httptest.Server
 
 	mu sync.Mutex
-	// before is asked before each change, and may block or refuse.
+	// before is called before each change, and may block or refuse.
 	before func(r *http.Request) *protocol.Error
 	posts  []protocol.Record
 	calls  int
-	// stands is what it has, by path, where it says what it has.
+	// stands has the records by path, if listing is supported.
 	stands map[string]protocol.Record
 }
 
@@ -193,7 +186,6 @@ func (h *hook) countCalls() int {
 	return h.calls
 }
 
-// countValue counts RRsets that were posted with the value.
 func (h *hook) countValue(value string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -259,7 +251,6 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(http.StatusOK, protocol.Response{Success: &yes})
 }
 
-// makeClass makes a DNSClass of a hook.
 func (w *world) makeClass(name string, h *hook, change func(*v1alpha1.DNSClassSpec)) {
 	w.Helper()
 	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{AllowLocalAddresses: true, Webhook: &v1alpha1.WebhookProvider{Server: h.URL}}}
@@ -290,7 +281,6 @@ func (w *world) makeRecord(name, zone, data string) error {
 	return err
 }
 
-// changeRecord changes a Record's data.
 func (w *world) changeRecord(name, data string) {
 	w.Helper()
 	record, err := w.api.Records("default").Get(w.Context(), name, metav1.GetOptions{})
@@ -312,7 +302,6 @@ func isReady(conditions []metav1.Condition) bool {
 	return false
 }
 
-// waitForAllReady returns when every Zone and every Record is Ready.
 func (w *world) waitForAllReady() {
 	w.Helper()
 	waitUntil(w.T, "all is Ready", func() bool {
@@ -332,7 +321,6 @@ func (w *world) waitForAllReady() {
 	})
 }
 
-// sample is one line of /metrics.
 type sample struct {
 	name, labels string
 	value        float64
@@ -371,8 +359,8 @@ func (s sample) labelOf(name string) string {
 	return ""
 }
 
-// countWrites counts requests to this API that change something, by "resource" or "resource/subresource". A request is
-// counted after its answer, and what it wrote is seen before that: nothing is counted any more when two looks agree.
+// countWrites counts the writes to this API, by "resource" or "resource/subresource". A request is counted after its
+// answer, so counting ends when two looks agree.
 func (w *world) countWrites() map[string]int {
 	w.Helper()
 	counts := w.countRequests()
@@ -403,7 +391,6 @@ func (w *world) countRequests() map[string]int {
 	return counts
 }
 
-// subtractCounts returns what came after before.
 func subtractCounts(before, now map[string]int) map[string]int {
 	more := map[string]int{}
 	for what, n := range now {
@@ -422,7 +409,6 @@ func sumCounts(counts map[string]int) int {
 	return n
 }
 
-// runAll runs f n times, sixteen at a time.
 func runAll(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	var group errgroup.Group

@@ -18,7 +18,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The controller's writes for a change: at most two beside the changed Records (S6.13, design: Delivery).
+// For a change, the controller makes at most two writes beside those of the changed Records (S6.13, design:
+// Delivery).
 func TestWrites_perChange(t *testing.T) {
 	w, h := startWorld(t), newHook(t)
 	w.makeClass("hook", h, nil)
@@ -43,7 +44,7 @@ func TestWrites_perChange(t *testing.T) {
 		}
 	}
 
-	// A hundred changes, made while one is in flight, are delivered as one.
+	// A hundred changes, made while a delivery is in flight, are delivered as one.
 	const burst = 100
 	runAll(t, burst, func(i int) error { return w.makeRecord(fmt.Sprint("r", i), "example", "192.0.2.99") })
 	w.waitForAllReady()
@@ -71,7 +72,7 @@ func TestWrites_perChange(t *testing.T) {
 	}
 	t.Logf("one change of a burst of %d: %v", burst, more)
 
-	// With nothing in their way they are delivered as several, and each Record is written once nevertheless.
+	// Undisturbed, the changes need several deliveries, yet each Record is written once.
 	before, confirmed := w.countWrites(), w.countConfirmed()
 	runAll(t, burst, func(i int) error { w.changeRecord(fmt.Sprint("r", i), "192.0.2.101"); return nil })
 	w.waitForAllReady()
@@ -82,7 +83,7 @@ func TestWrites_perChange(t *testing.T) {
 		t.Errorf("a burst of %d: the Ready of Records was written %v times", burst, n)
 	}
 
-	// The same server says of its deliveries what it did.
+	// The metrics of the same server match the deliveries.
 	counted := map[string]float64{}
 	for _, s := range w.readMetrics() {
 		if s.labelOf("class") == "hook" {
@@ -111,8 +112,8 @@ func (w *world) countConfirmed() (n float64) {
 	return n
 }
 
-// A class whose server does not answer, beside a healthy one: the healthy one does not wait for it. Were it to wait,
-// each of its changes would take the end of a call of the other.
+// A class whose server does not answer must not delay a healthy class. Each change of the healthy class would
+// otherwise wait for a call's timeout.
 func TestSlowClass_holdsUpNoOther(t *testing.T) {
 	w, healthy, slow := startWorld(t), newHook(t), newHook(t)
 	var ended atomic.Int32

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deliverytest is the exam of a delivery.Provider: Run asks of it all that its contract promises, and Memory is
-// a provider that passes, for the tests of packages that use providers. Zone makes content for them.
+// Package deliverytest is the exam of a delivery.Provider: Run tests the whole contract. Memory is a provider that
+// passes, for tests of packages that use providers. Zone makes content for them.
 //
-// It promises: (1) A provider that passes Run keeps delivery.Provider's contract under repetition, half written plans,
-// cancelled contexts, lost fences and foreign neighbours. (2) Data is compared octet by octet in canonical form, so
-// what a provider escapes, splits or lower-cases on its way shows (attacks 24 to 26). (3) Memory fails where it is
-// told to, and in no other place.
+// It promises: (1) A provider that passes Run keeps the contract under repetition, half-written plans, cancelled
+// contexts, lost fences and foreign data. (2) Data is compared octet by octet in canonical form, so errors in
+// escaping, splitting or letter case show (attacks 24 to 26). (3) Memory fails only at the places that the test
+// chooses.
 //
-// It does not know any provider, nor the loop. It is test code: only tests import it.
+// It does not know any provider, nor the loop. Only tests import it.
 //
 // Read suite.go first, then exam.go, memory.go and zone.go.
 package deliverytest

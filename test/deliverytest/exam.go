@@ -28,13 +28,13 @@ type exam struct {
 	can      delivery.Abilities
 }
 
-// Name servers of the zone at its apex: those that the provider may have too, and others where it keeps its own.
+// Name servers at the zone's apex: anyNS may be the provider's too; foreignNS is for a provider with its own apex NS.
 const (
 	anyNS     = "ns1.provider.example."
 	foreignNS = "ns1.elsewhere.example."
 )
 
-// content is a zone with its serial: the apex NS that every zone has, and sets.
+// content is a zone with a serial: the apex NS of every zone, and further sets.
 type content struct {
 	zone   name.Name
 	serial serial.Serial
@@ -71,7 +71,6 @@ func (c content) findRRset(key delivery.RRsetKey) delivery.RRset {
 	return delivery.RRset{Name: key.Name, Type: key.Type}
 }
 
-// makePlan makes the plan that leads from before, nil for nothing, to after.
 func makePlan(before *content, after content) delivery.Plan {
 	p := delivery.Plan{
 		Zone: after.zone, UID: "uid-of-" + after.zone.String(), Serial: after.serial, Hash: fmt.Sprintf("%x", uint32(after.serial)),
@@ -95,7 +94,6 @@ func makePlan(before *content, after content) delivery.Plan {
 	return p
 }
 
-// makeHistory lists the steps that lead through the contents, one serial each.
 func makeHistory(contents ...content) []dns.Change {
 	steps := []dns.Change{}
 	entries := func(set delivery.RRset) (all []dns.Entry) {
@@ -122,7 +120,6 @@ func makeHistory(contents ...content) []dns.Change {
 	return steps
 }
 
-// markOwed has the plan say that what it changes may stand half written.
 func markOwed(p *delivery.Plan) {
 	p.Uncertain, p.Owed = true, nil
 	for _, change := range p.Changes {
@@ -132,7 +129,6 @@ func markOwed(p *delivery.Plan) {
 
 func openFence(context.Context) error { return nil }
 
-// deliverPlan has a provider deliver a plan until it confirms.
 func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery.Report {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
@@ -156,7 +152,7 @@ func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery
 	}
 }
 
-// expectContent compares what the server has with want, and with gone, which it must not have.
+// expectContent compares the server's content with want; RRsets in gone must be absent.
 func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	e.Helper()
 	stands := map[delivery.RRsetKey]delivery.RRset{}
@@ -188,7 +184,7 @@ func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	}
 }
 
-// writeCanonically writes the data of a set as rdata does. Names in it must be absolute.
+// writeCanonically returns a set with data in rdata's canonical text. Names in the data must be absolute.
 func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	data := make([]string, len(set.Data))
 	for i, text := range set.Data {
@@ -203,13 +199,13 @@ func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	return set
 }
 
-// ReadRRsets reads what stands in a zone, for Inspect, from a master file or from what dig prints of a transfer.
+// ReadRRsets parses RRsets, for Inspect, from a master file or dig's output of a transfer.
 func ReadRRsets(t *testing.T, text io.Reader, origin name.Name) (sets []delivery.RRset) {
 	t.Helper()
 	at := map[delivery.RRsetKey]int{}
 	for rr, err := range zonefile.Read(text, zonefile.ReadOptions{Origin: origin}) {
 		if err != nil && strings.Contains(err.Error(), "TSIG") {
-			continue // It is of the message, and no record of the zone.
+			continue // The TSIG line is of the message, and no record of the zone.
 		}
 		if err != nil {
 			t.Fatal(err)

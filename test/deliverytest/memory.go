@@ -15,14 +15,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Server is what stands behind Memory: zones, and a log of what was written. It outlives the providers that write to
-// it, and any number of them share it.
+// Server is the DNS server behind Memory: zones and a log of writes. Any number of providers share a Server.
 type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
-	// Log has every change of an RRset in the order in which it was applied, and is read with Writes.
-	log []Write
-	// calls counts by method.
+	// log has every applied change of an RRset in order; Writes returns a copy.
+	log   []Write
 	calls map[string]int
 }
 
@@ -31,16 +29,13 @@ type zoneData struct {
 	ours map[delivery.RRsetKey]bool
 }
 
-// Write is one change that a server applied.
 type Write struct {
-	Zone name.Name
-	// Serial of the plan that it was part of.
+	Zone   name.Name
 	Serial serial.Serial
-	// Set as it stood after it; without Data it was removed.
+	// Set is the RRset after the change, without Data if removed.
 	Set delivery.RRset
 }
 
-// NewServer makes an empty one.
 func NewServer() *Server { return &Server{zones: map[name.Name]*zoneData{}, calls: map[string]int{}} }
 
 func (s *Server) zoneOf(n name.Name) *zoneData {
@@ -52,7 +47,6 @@ func (s *Server) zoneOf(n name.Name) *zoneData {
 	return z
 }
 
-// Inspect lists what stands in a zone, in canonical order.
 func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +58,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb puts an RRset in place as another client would, or without Data takes it away.
+// Disturb writes as another client would; without Data the RRset is deleted.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +70,7 @@ func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	z.sets[set.Key()] = set
 }
 
-// Adopt puts an RRset in place as another client would at a server that keeps no owners.
+// Adopt writes as another client would at a server that records no owners.
 func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.Disturb(zone, set)
 	s.mu.Lock()
@@ -84,14 +78,12 @@ func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.zoneOf(zone).ours[set.Key()] = true
 }
 
-// Writes lists all changes so far.
 func (s *Server) Writes() []Write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.log)
 }
 
-// Calls is how often a method of a provider was called.
 func (s *Server) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,39 +96,37 @@ func (s *Server) countCall(method string) {
 	s.calls[method]++
 }
 
-// Point is where a fault can be put.
 type Point struct {
-	// Method is "Deliver", "Withdraw", "Verify" or "Health", which is of no Zone.
+	// Method is "Deliver", "Withdraw", "Verify" or "Health", which has no Zone.
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set that is about to be written, the zero value where nothing is.
+	// Set is about to be written; zero if nothing is.
 	Set delivery.RRset
-	// Applied: the write has been applied and the answer is on its way.
+	// Applied: the write is applied and the answer is pending.
 	Applied bool
 }
 
-// Memory is a provider that writes to a Server, RRset by RRset, one fence and one call each. Its fields are set before
-// it is used; Change changes them afterwards.
+// Memory is a provider that writes to a Server, RRset by RRset, with a fence and a call each. Set the fields before
+// use; Change sets them later.
 type Memory struct {
 	Server *Server
-	// Fault is asked before and after each write and may be nil. Its error becomes the provider's: that before means
-	// nothing was applied, that after that the answer was lost. It may block, until ctx ends, and it may panic.
+	// Fault, if not nil, is called before and after each write, and the provider returns its error: before, nothing
+	// was applied; after, the answer was lost. Fault may block until ctx ends, and may panic.
 	Fault func(ctx context.Context, at Point) error
-	// Refuse names RRsets that are refused for good or for now; nil refuses none.
+	// Refuse returns the permanent or temporary error for a refused RRset; nil refuses none.
 	Refuse func(set delivery.RRset) *delivery.Error
-	// Blind providers cannot list: Verify says so, and a whole zone is written without looking at what stands there.
+	// Blind providers cannot list: Verify returns ErrCannotList, and a whole zone is written without reading the old
+	// content.
 	Blind bool
-	// HidesFromList are RRsets that a list answer leaves out.
+	// HidesFromList selects RRsets missing from list answers.
 	HidesFromList func(key delivery.RRsetKey) bool
-	// Lost is returned by the next AskLast.
-	Lost []string
+	Lost          []string
 
 	mu     sync.Mutex
 	closed bool
 }
 
-// Change changes the fields of a Memory that is in use.
 func (m *Memory) Change(change func(*Memory)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +135,6 @@ func (m *Memory) Change(change func(*Memory)) {
 
 var _ delivery.Provider = (*Memory)(nil)
 
-// writeRRset makes one call outside.
 func (m *Memory) writeRRset(ctx context.Context, method string, plan delivery.Plan, fence delivery.Fence, set delivery.RRset) error {
 	if err := fence(ctx); err != nil {
 		return err
@@ -188,7 +177,7 @@ func (m *Memory) injectFault(ctx context.Context, at Point) error {
 	return fault(ctx, at)
 }
 
-// readRRset returns what stands there, ours or not.
+// readRRset also reports whether a provider wrote the set.
 func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +186,6 @@ func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.
 	return set, there, z.ours[key]
 }
 
-// Deliver implements delivery.Provider.
 func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	m.Server.countCall("Deliver")
 	var report delivery.Report
@@ -241,7 +229,6 @@ func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery
 	return report, nil
 }
 
-// Remove implements delivery.Provider.
 func (m *Memory) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	m.Server.countCall("Withdraw")
 	var keys []delivery.RRsetKey
@@ -262,7 +249,6 @@ func (m *Memory) Remove(ctx context.Context, plan delivery.Plan, fence delivery.
 	return delivery.Report{Remains: plan.Forgotten && !plan.Named}, ctx.Err()
 }
 
-// Verify implements delivery.Provider.
 func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	m.Server.countCall("Verify")
 	if m.Blind {
@@ -294,12 +280,10 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 	return drift, nil
 }
 
-// Health implements delivery.Provider.
 func (m *Memory) Health(ctx context.Context) error {
 	return m.injectFault(ctx, Point{Method: "Health"})
 }
 
-// AskLast implements delivery.Provider: it returns Lost once.
 func (m *Memory) AskLast(context.Context) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -308,10 +292,8 @@ func (m *Memory) AskLast(context.Context) []string {
 	return lost
 }
 
-// Abilities implements delivery.Provider.
 func (m *Memory) Abilities() delivery.Abilities { return delivery.Abilities{Lists: !m.Blind} }
 
-// Close implements delivery.Provider.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -319,7 +301,6 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// Closed reports whether Close was called.
 func (m *Memory) Closed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -330,13 +311,11 @@ func equalRRsets(one, other delivery.RRset) bool {
 	return one.TTL == other.TTL && slices.Equal(slices.Sorted(slices.Values(one.Data)), slices.Sorted(slices.Values(other.Data)))
 }
 
-// Slow is a Fault that lets every call run into its deadline.
 func Slow(ctx context.Context, _ Point) error {
 	<-ctx.Done()
 	return &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer in time", Err: ctx.Err()}
 }
 
-// Until is a Fault that fails with err before time has passed since now.
 func Until(passed time.Duration, err error) func(context.Context, Point) error {
 	end := time.Now().Add(passed)
 	return func(context.Context, Point) error {

@@ -19,32 +19,31 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Subject is a provider under examination, with the eyes and hands that the exam needs at its server.
+// Subject is a provider under examination, with the exam's access to its server.
 type Subject struct {
-	// New makes a provider; every one made writes to the same server, as after a restart.
+	// New returns another provider of the same server, as after a restart.
 	New func(t *testing.T) delivery.Provider
-	// Zone is one that no other part of the exam uses, ready to be delivered: made at the server where the provider
-	// does not make zones.
+	// Zone returns a zone ready for delivery.
 	Zone func(t *testing.T) name.Name
-	// Inspect is what the server has in a zone, absolute presentation form, with or without the SOA, read by another
-	// way than the provider's own.
+	// Inspect returns the server's RRsets of a zone in absolute presentation form, with or without the SOA, not by
+	// way of the provider.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb puts an RRset in place as another client would, and without Data takes it away; nil where none can.
+	// Disturb writes or, without Data, deletes an RRset as another client would; nil if others cannot write.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
-	// Offer is called before each Deliver with its plan, for a provider that takes content from elsewhere; else nil.
+	// Offer is called with the plan before each Deliver, for a provider that gets content by another way; else nil.
 	Offer func(t *testing.T, plan delivery.Plan)
-	// Refused is the leftmost label of a TXT RRset that the server refuses while it takes others; empty without one.
+	// Refused is the leftmost label of a TXT RRset refused alone; empty: none.
 	Refused string
-	// Unsupported are RRsets that the provider has no form for, counted in Skipped, or that its server refuses for
-	// good; nil: it takes all.
+	// Unsupported selects the RRsets that the provider counts in Skipped, or that its server always refuses; nil:
+	// none.
 	Unsupported func(set delivery.RRset) bool
-	// Keeps: what others have in the place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
+	// Keeps: foreign data in place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
 	Keeps bool
-	// Timeout is how long servers may take to follow. 0: 20 s.
+	// Timeout bounds the server's time to follow a change. 0: 20 s.
 	Timeout time.Duration
 }
 
-// Run examines a provider. Each part is a subtest of its own.
+// Run makes a subtest for each part.
 func Run(t *testing.T, subject Subject) {
 	if subject.Timeout == 0 {
 		subject.Timeout = 20 * time.Second
@@ -195,13 +194,12 @@ func examineWholeZone(e *exam) {
 	second := e.makeContent(zone, 5, e.makeRRset(zone, "www", rdata.A, "192.0.2.5"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"),
 		e.makeRRset(zone, "new", rdata.A, "192.0.2.1"))
 	p := makePlan(nil, second)
-	p.Delivered = true // and the history does not reach back to it
+	p.Delivered = true // and the history begins later
 	e.deliverPlan(e.New(e.T), p)
 	e.expectContent(second)
 }
 
-// examineForgotten: an RRset that was removed and that the plan does not name any more stays, and the report says so
-// (S8.6).
+// examineForgotten: a removed RRset that the plan no longer names stays, and the report sets Remains (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
@@ -224,7 +222,7 @@ func examineEmptyZone(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	// No known difference and nothing in the zone is the moment where a mistake deletes everything (attack 56).
+	// In an empty zone without changes, a mistake would delete everything (attack 56).
 	nothing := content{zone: zone, serial: 1}
 	p := makePlan(nil, nothing)
 	p.Changes = []delivery.Change{}
@@ -243,11 +241,11 @@ func examineWithdraw(e *exam) {
 	www, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.TXT, `"x"`)
 	first := e.makeContent(zone, 3, www, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	// Leftovers of a plan that was never confirmed are in Changes.
+	// Leftovers of an unconfirmed plan are in Changes.
 	p := makePlan(&first, removeSets(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
 	markOwed(&p)
-	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // twice is no error
+	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // a second Remove is no error
 		ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
 		if _, err := provider.Remove(ctx, p, openFence); err != nil {
 			e.Fatalf("Remove: %v", err)
@@ -324,7 +322,7 @@ func examineDrift(e *exam) {
 	if len(found.Missing) != 1 || found.Missing[0].Key() != mail.Key() || len(found.Differing) != 1 || found.Differing[0].Key() != www.Key() {
 		e.Fatalf("mail is missing, www differs; Verify says %+v", found)
 	}
-	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail) // It changed nothing.
+	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail) // Verify changed nothing.
 	p := makePlan(&want, want)
 	for _, set := range slices.Concat(found.Missing, found.Differing) {
 		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
@@ -339,7 +337,6 @@ func examineDrift(e *exam) {
 	e.expectContent(want)
 }
 
-// expectConflict fails the test unless these RRsets, and no others, are set aside as foreign.
 func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey) {
 	e.Helper()
 	var failed []delivery.RRsetKey
@@ -356,8 +353,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// examineTaken has foreign data at names before the zone gets there. Where it stays, the answer is the same after each
-// restart, the zone is withdrawn without it, and the RRset is delivered when it is gone.
+// examineTaken has foreign data at names before the zone's delivery. If the provider keeps such data, the answer is
+// the same after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")
@@ -381,7 +378,7 @@ func examineTaken(e *exam) {
 	}
 	e.expectConflict(report, www.Key(), mail.Key())
 	e.expectContent(stands(first))
-	// The next process knows that something is owed, and not why.
+	// The next process knows the owed RRsets, without the reason.
 	p := makePlan(&first, first)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
 	markOwed(&p)
@@ -430,7 +427,7 @@ func examineFence(e *exam) {
 	e.expectContent(first)
 }
 
-// makeManyRRsets returns a content of more RRsets than a provider puts into few calls.
+// makeManyRRsets: more than a provider writes in a few calls.
 func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) content {
 	var sets []delivery.RRset
 	for i := range 40 {
@@ -439,7 +436,7 @@ func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) cont
 	return e.makeContent(zone, s, sets...)
 }
 
-// fenceAfter lets a fence be passed n times. after counts calls of the fence once it was lost.
+// fenceAfter returns a fence that passes n times. after counts the calls of the lost fence.
 func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}
@@ -466,7 +463,7 @@ func examineFenceHalfWay(e *exam) {
 		if err != nil {
 			e.Fatal(err)
 		}
-		e.expectContent(second) // all of it was one call
+		e.expectContent(second) // a single call wrote everything
 		return
 	}
 	if !errors.Is(err, delivery.ErrFenced) {
@@ -514,7 +511,7 @@ func examineUnacknowledged(e *exam) {
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"), e.makeRRset(zone, "new", rdata.A, "192.0.2.2"))
 	e.deliverPlan(e.provider, makePlan(&first, second))
-	// The process dies before it writes that down; the next one goes by the first serial (F24).
+	// The process dies before storing the confirmation, so the next process starts from the first serial (F24).
 	p := makePlan(&first, second)
 	markOwed(&p)
 	e.deliverPlan(e.New(e.T), p)
@@ -535,8 +532,8 @@ func examineChangedBack(e *exam) {
 	if _, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
 		e.Fatal(err)
 	}
-	// The zone is again what was confirmed, under a third serial. An RRset that was changed in between is given
-	// nevertheless.
+	// The zone has the confirmed content again, under a third serial. The plan still has the RRsets changed in
+	// between.
 	third := content{zone, 3, first.sets}
 	p := makePlan(&first, third)
 	p.History = makeHistory(first, second, third)

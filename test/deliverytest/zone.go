@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Zone makes a zone's steps, the way the ledger would, and applies them to the views that follow it.
+// Zone makes the journal steps of a zone, as the ledger would, and applies them to the following views.
 type Zone struct {
 	t *testing.T
 	zoneview.Zone
@@ -26,11 +26,10 @@ type Zone struct {
 	state  sethash.State
 	Header lawcontent.Header
 	Serial serial.Serial
-	Data   map[string]string // owner → the address it has
+	Data   map[string]string // owner → address
 	Sets   []*zoneview.Set
 }
 
-// NewZone makes a zone whose steps go to sets.
 func NewZone(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *Zone {
 	w := &Zone{t: t, Zone: zoneview.Zone{UID: uid, Namespace: "team", Name: uid}, Data: map[string]string{}, Sets: sets}
 	w.Header = lawcontent.Header{FQDN: name.MustParse(fqdn), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000,
@@ -39,10 +38,9 @@ func NewZone(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *Zone {
 	return w
 }
 
-// PutAddresses changes addresses: "" takes an owner away.
+// PutAddresses changes addresses by owner; "" removes the owner.
 func (w *Zone) PutAddresses(changes map[string]string) { w.CommitStep(changes, true) }
 
-// CommitStep changes addresses in a step of the journal.
 func (w *Zone) CommitStep(changes map[string]string, settled bool) {
 	w.t.Helper()
 	step := lawcontent.Step{N: w.n + 1, From: w.Serial, Serial: w.Serial.Next()}
@@ -81,7 +79,6 @@ func (w *Zone) CommitStep(changes map[string]string, settled bool) {
 	}
 }
 
-// ListWanted is what the provider shall have.
 func (w *Zone) ListWanted() map[string]string {
 	want := map[string]string{}
 	for owner, data := range w.Data {
@@ -91,7 +88,6 @@ func (w *Zone) ListWanted() map[string]string {
 	return want
 }
 
-// Addresses are what a server has of a zone that PutAddresses wrote.
 func (s *Server) Addresses(zone name.Name) map[string]string {
 	has := map[string]string{}
 	for _, set := range s.Inspect(zone) {
@@ -100,7 +96,6 @@ func (s *Server) Addresses(zone name.Name) map[string]string {
 	return has
 }
 
-// Expect compares what a server has with the zone.
 func (w *Zone) Expect(server *Server) {
 	w.t.Helper()
 	if got, want := server.Addresses(w.Header.FQDN), w.ListWanted(); !maps.Equal(got, want) {

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// There is no loader in the image and no library.
+// The image has neither loader nor library.
 func TestBinary_isStatic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")

@@ -29,7 +29,7 @@ import (
 
 const chart = "../../charts/kubizone"
 
-// runHelm runs the program with caches of its own and returns what it prints; what it says beside that is in the error.
+// runHelm has caches of its own. The error contains standard error.
 func runHelm(t *testing.T, environment []string, arguments ...string) (string, error) {
 	t.Helper()
 	program := rig.Need(rig.Tool("helm"))(t)
@@ -44,7 +44,7 @@ func runHelm(t *testing.T, environment []string, arguments ...string) (string, e
 	return out.String(), nil
 }
 
-// renderTemplate returns the chart rendered without a cluster. The image is the name that kustomizations replace.
+// renderTemplate needs no cluster. kustomizations replace the image name.
 func renderTemplate(t *testing.T, values ...string) string {
 	t.Helper()
 	arguments := []string{"template", "kubizone", chart, "-n", kuberig.InstallNamespace, "--set", "image.repository=kubizone,controller.enabled=false"}
@@ -72,7 +72,6 @@ func decodeObjects(t *testing.T, manifest string) []*unstructured.Unstructured {
 	}
 }
 
-// renderFiles returns the files of artifacts/deploy that come from the chart, by their path there.
 func renderFiles(t *testing.T) map[string]string {
 	t.Helper()
 	const header = "# Copyright The Kubizone Authors.\n# SPDX-License-Identifier: Apache-2.0\n# Rendered from charts/kubizone by: go test ./test/deploy -run Chart -update\n"
@@ -105,10 +104,8 @@ func renderFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// etcdServers are the addresses of the kustomize form external-etcd, which an installation replaces.
 const etcdServers = `externalEtcd.servers={https://etcd-0.etcd.etcd.svc:2379,https://etcd-1.etcd.etcd.svc:2379,https://etcd-2.etcd.etcd.svc:2379}`
 
-// components are those of kustomize, with the values that are the same.
 var components = map[string]string{
 	"aggregate-roles": "aggregateRoles=true",
 	"cert-manager":    "certManager.enabled=true",
@@ -118,7 +115,7 @@ var components = map[string]string{
 	"primary":         "primary.enabled=true",
 }
 
-// M6: what kustomize takes is what helm renders, file by file.
+// M6: kustomize's files equal helm's rendering, file by file.
 func TestChart_isTheSourceOfTheManifests(t *testing.T) {
 	if *update {
 		must.Succeed(t, os.WriteFile(dashboardFile, makeDashboard(), 0o644))
@@ -135,7 +132,7 @@ func TestChart_isTheSourceOfTheManifests(t *testing.T) {
 	}
 }
 
-// M6: so is each form with each component, also with those that patch it.
+// M6: so does each form with each component, also if the component patches the form.
 func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 	every := slices.Sorted(func(yield func(string) bool) {
 		for name := range components {
@@ -149,7 +146,7 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 		if form == "embedded" {
 			for _, name := range every {
 				if name == "fleet" {
-					sets = append(sets, []string{name, "primary"}) // whose address it is given
+					sets = append(sets, []string{name, "primary"}) // the fleet gets the primary's address
 					continue
 				}
 				sets = append(sets, []string{name})
@@ -171,7 +168,6 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 			for _, object := range decodeObjects(t, renderTemplate(t, values...)) {
 				want[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
 			}
-			// helm makes the namespace of a release itself (--create-namespace).
 			namespace := "Namespace /" + kuberig.InstallNamespace
 			if got[namespace] == nil || want[namespace] != nil {
 				t.Errorf("%s %v: the namespace is with helm or not with kustomize", form, set)
@@ -190,8 +186,8 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 	}
 }
 
-// M6: the kustomization that the component fleet shows runs servers in a further namespace, with an image of the
-// user's, as the values of the chart do.
+// M6: the kustomization shown by component fleet runs servers in a further namespace, with the user's image, as the
+// chart's values do.
 func TestChart_isEqualToTheShownFleet(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join(manifests, "fleet", "kustomization.yaml")))(t)
 	var shown, command string
@@ -243,7 +239,7 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 	}
 }
 
-// An issuer that is named signs the certificate, and the chart makes no authority beside it.
+// A named issuer signs the certificate, and the chart creates no authority.
 func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 	for values, want := range map[string]map[string]any{
 		"certManager.issuerRef.name=platform":                                                                                 {"group": "cert-manager.io", "kind": "Issuer", "name": "platform"},
@@ -272,7 +268,7 @@ func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 	}
 }
 
-// What a pod or an account has beside what the chart gives it, every program takes.
+// Every program accepts the extras of pod and account that the chart can give.
 func TestChart_givesEachProgramItsExtras(t *testing.T) {
 	programs := []string{"apiserver", "controller", "fleet", "primary"}
 	values := []string{components["controller"], components["fleet"], components["primary"]}

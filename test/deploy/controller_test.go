@@ -14,13 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/cmd"
 )
 
-// withController is an installation with the controller.
 func withController(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
 }
 
-// M3, and every port that a probe names is one that the flags open.
+// M3, and the flags open every port of a probe.
 func TestController_fitsTogether(t *testing.T) {
 	var deployment *appsv1.Deployment
 	for _, object := range withController(t) {

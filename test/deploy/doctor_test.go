@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// The doctor asks for the rules that the manifests grant: neither knows a rule that the other does not.
+// The doctor checks exactly the rules that the manifests grant.
 func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	set := map[string]int{}
 	add := func(namespace string, rule rbacv1.PolicyRule, side int) {
@@ -32,7 +32,7 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 		}
 	}
 	const granted, asked = 1, 2
-	for _, object := range renderKustomization(t, filepath.Join(manifests, "ha")) { // the form that is granted most
+	for _, object := range renderKustomization(t, filepath.Join(manifests, "ha")) { // the form with most grants
 		if object.GetName() != kuberig.ServerName && object.GetName() != "kubizone-etcd" {
 			continue
 		}
@@ -65,8 +65,7 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 	}
 }
 
-// runDoctor returns the exit code of kubizone doctor, the status and text of each check, and as CAUSE the check that is
-// the cause, with the step that is next.
+// runDoctor returns status and text of each check, and as CAUSE the causing check with the next step.
 func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
 	out, err := exec.CommandContext(i.withTimeout(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
@@ -95,8 +94,8 @@ func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	return code, status, text
 }
 
-// waitForDiagnosis holds the doctor to what is there, once kube-apiserver has heard of it: it follows roles,
-// APIServices and kinds by informers. Checks not named are not looked at.
+// waitForDiagnosis waits, since kube-apiserver follows roles, APIServices and kinds by informers. Checks not named
+// are ignored.
 func (i *installation) waitForDiagnosis(when string, code int, want map[string]string) {
 	i.t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {
@@ -111,7 +110,6 @@ func (i *installation) waitForDiagnosis(when string, code int, want map[string]s
 	}
 }
 
-// findMisdiagnosed returns what the doctor says otherwise.
 func (i *installation) findMisdiagnosed(code int, want map[string]string) (wrong []string) {
 	i.t.Helper()
 	got, status, text := i.runDoctor()

@@ -35,23 +35,20 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// pod is one of the StatefulSet of the form ha. Its processes have its user, and see a file system in which nothing is
-// but the program, what the pod mounts, and the names of the headless Service. So the paths, the names of the members
-// and what may be written are those that the chart renders.
+// pod is a pod of the StatefulSet in form ha: processes with its user, and a file system with only the program, the
+// mounts and the headless Service's names. So paths, member names and writable directories are the chart's.
 type pod struct {
 	r             *release
 	name, root    string
 	serving, peer netip.AddrPort
-	peers         []string // pairs of NAME:PORT as rendered and as the process has it
+	peers         []string // pairs of NAME:PORT, as rendered and as used
 
 	log  *buffer
 	stop func(syscall.Signal)
 }
 
-// podUser is that of the pod's securityContext.
 const podUser = 65532
 
-// newPods makes the file systems of all members.
 func newPods(r *release, members int) []*pod {
 	r.t.Helper()
 	var pods []*pod
@@ -89,7 +86,6 @@ func newPods(r *release, members int) []*pod {
 	return pods
 }
 
-// mountVolumes makes a directory for each volume of the container, which the pod's user may write.
 func (p *pod) mountVolumes(of corev1.Container) {
 	p.r.t.Helper()
 	for _, volume := range of.VolumeMounts {
@@ -103,19 +99,19 @@ func (p *pod) mountVolumes(of corev1.Container) {
 	}
 }
 
-// makeCommand runs a container of the pod. It listens on its own ports, because all pods are on this machine.
+// Pods need separate ports, because all share this machine.
 func (p *pod) makeCommand(of corev1.Container, further ...string) *exec.Cmd {
 	p.r.t.Helper()
 	p.mountVolumes(of)
 	replacer := strings.NewReplacer(append([]string{
 		"$(POD_NAMESPACE)", kuberig.InstallNamespace, "$(POD_NAME)", p.name,
 		"--secure-port=10250", fmt.Sprintf("--secure-port=%d", p.serving.Port()), "https://0.0.0.0:2380", "https://" + p.peer.String(),
-		// The balancer of the rig probes ten times a second.
+		// The rig's balancer probes ten times a second.
 		"--shutdown-delay-duration=10s", "--shutdown-delay-duration=1s",
 	}, p.peers...)...)
 	command := exec.Command("/kubizone", "--kubeconfig=/kubeconfig")
 	for i, argument := range of.Args {
-		// $(POD_NAMESPACE) stands in the names of members too.
+		// Names of members contain $(POD_NAMESPACE) too.
 		command.Args = slices.Insert(command.Args, i+1, replacer.Replace(replacer.Replace(argument)))
 	}
 	command.Args = append(command.Args, further...)
@@ -123,7 +119,7 @@ func (p *pod) makeCommand(of corev1.Container, further ...string) *exec.Cmd {
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: p.root}
 	if os.Getuid() == 0 {
 		command.SysProcAttr.Credential = &syscall.Credential{Uid: podUser, Gid: podUser}
-	} else { // a namespace of users in which this one may change the root
+	} else { // a user namespace that permits chroot
 		command.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: podUser, HostID: os.Getuid(), Size: 1}}
 		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: podUser, HostID: os.Getgid(), Size: 1}}
@@ -131,7 +127,7 @@ func (p *pod) makeCommand(of corev1.Container, further ...string) *exec.Cmd {
 	return command
 }
 
-// startContainers runs the containers of the template as a kubelet does: first those that end, then the server.
+// startContainers runs the init containers, then the server.
 func (p *pod) startContainers(template corev1.PodTemplateSpec) {
 	p.r.t.Helper()
 	for _, one := range template.Spec.InitContainers {
@@ -161,7 +157,6 @@ func (p *pod) startContainers(template corev1.PodTemplateSpec) {
 	}
 }
 
-// findServers returns what the objects say of the StatefulSet of the servers.
 func findServers(t *testing.T, objects []*unstructured.Unstructured) appsv1.StatefulSetSpec {
 	t.Helper()
 	for _, object := range objects {
@@ -173,8 +168,8 @@ func findServers(t *testing.T, objects []*unstructured.Unstructured) appsv1.Stat
 	return appsv1.StatefulSetSpec{}
 }
 
-// M11: the form ha as helm installs it. A rolling upgrade, and a restart, cost a client no error that obeys
-// Retry-After. When a server goes without a signal that it could answer, the others take writes. Nothing is lost.
+// M11: the form ha as installed by helm. A rolling upgrade, and a restart, cause no error to a client that obeys
+// Retry-After. If a server is killed, the others accept writes. Nothing is lost.
 func TestHelm_threeServers(t *testing.T) {
 	t.Parallel()
 	r := newRelease(t)
@@ -229,7 +224,7 @@ func TestHelm_threeServers(t *testing.T) {
 	}
 	w := r.startWriters()
 	for round := range rounds {
-		if round%2 == 0 { // else it is a restart
+		if round%2 == 0 { // else a restart
 			r.mustHelm("upgrade", "kubizone", chart, "--set", fmt.Sprintf("apiserver.extraArgs={--v=%d}", 1+round%4/2))
 			of = findServers(t, r.listObjects())
 		}
@@ -239,12 +234,12 @@ func TestHelm_threeServers(t *testing.T) {
 	}
 	w.stopWriting()
 
-	// One goes without a signal that it could answer: then clients read errors, until the others have a leader.
+	// A server is killed: clients read errors until the others have a leader.
 	pods[1].stop(syscall.SIGKILL)
 	w.writeUntil()
 	restart(pods[1])
 	for _, p := range pods {
-		// Each of them answers the same from its own member.
+		// Each server answers from its own member.
 		service.Set(p.serving)
 		waitReady(1)
 		w.expectContents(p.name)
@@ -254,8 +249,7 @@ func TestHelm_threeServers(t *testing.T) {
 	r.mustHelm("uninstall", "kubizone")
 }
 
-// writers change Records of one zone through kube-apiserver, twenty times a second in all. Their clients obey
-// Retry-After and repeat nothing else.
+// writers change Records twenty times a second in all. Clients obey Retry-After and retry nothing else.
 type writers struct {
 	r      *release
 	stop   context.CancelFunc
@@ -299,15 +293,15 @@ func (r *release) startWriters() *writers {
 	return w
 }
 
-// countAnswers counts what each request is answered, those that client-go repeats too.
+// countAnswers includes client-go's retries.
 type countAnswers struct {
 	w    *writers
 	next http.RoundTripper
 }
 
-// lostInProxy are parts of kube-apiserver's own answers to requests with a body that cross the end of its connection to
-// a server (kubernetes/kubernetes#135285). The server has not seen such a request. It is repeated here once, and must
-// not find that it was carried out.
+// lostInProxy are parts of kube-apiserver's own errors for requests with a body that meet the end of a connection to
+// a server (kubernetes/kubernetes#135285). The server has not seen such a request, so it is repeated once, and must
+// find no earlier effect.
 var lostInProxy = []string{
 	"GOAWAY] after Request.Body was written", "cannot rewind body after connection loss", "invalid Read on closed Body",
 }
@@ -339,7 +333,7 @@ func (c countAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// writeOnce makes, changes or removes the Record of a writer, in turn. It reports whether it did.
+// writeOnce creates, changes or removes a writer's Record, in turn, and reports success.
 func (w *writers) writeOnce(name string, n int) bool {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(w.r.t.Context(), waitTimeout)
@@ -371,7 +365,6 @@ func (w *writers) writeOnce(name string, n int) bool {
 	return err == nil
 }
 
-// stopWriting ends the writers. None of them may have read an error.
 func (w *writers) stopWriting() {
 	w.r.t.Helper()
 	w.stop()
@@ -382,13 +375,13 @@ func (w *writers) stopWriting() {
 	}
 }
 
-// writeUntil makes one more Record, however often that is refused.
+// writeUntil retries without bound.
 func (w *writers) writeUntil() {
 	w.r.t.Helper()
 	for start := time.Now(); ; rig.Pause(start) {
 		_, err := w.client.KubizoneV1alpha1().Records("team-a").Create(w.r.withTimeout(), newRecord("late", "192.0.2.1"),
 			metav1.CreateOptions{})
-		if err == nil || apierrors.IsAlreadyExists(err) { // by a try whose outcome was not known
+		if err == nil || apierrors.IsAlreadyExists(err) { // by a try with an unknown outcome
 			break
 		}
 		if time.Since(start) > waitTimeout || apierrors.IsForbidden(err) {
@@ -398,7 +391,6 @@ func (w *writers) writeUntil() {
 	w.contents["late"] = "192.0.2.1"
 }
 
-// expectContents compares the Records that a server has with those that were written.
 func (w *writers) expectContents(server string) {
 	w.r.t.Helper()
 	list := must.Get(w.client.KubizoneV1alpha1().Records("team-a").List(w.r.withTimeout(), metav1.ListOptions{}))(w.r.t)

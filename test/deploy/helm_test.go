@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// releaseValues have every switch on that does not replace another part.
+// releaseValues turn on every switch that replaces no other part.
 const releaseValues = `
 image: {repository: registry.example/kubizone}
 aggregateRoles: true
@@ -39,7 +39,7 @@ classes:
 monitoring: {monitors: true, rules: true, dashboard: true, prometheus: {serviceAccount: prometheus}}
 `
 
-// otherValues change what an upgrade may change.
+// otherValues change values that an upgrade may change.
 const otherValues = `
 image: {digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", pullPolicy: Always, pullSecrets: [registry]}
 apiserver:
@@ -61,7 +61,7 @@ primary:
 networkPolicy: {apiCIDRs: [192.0.2.0/24, "2001:db8::/32"], dnsCIDRs: [192.0.2.53/32], metricsCIDRs: [198.51.100.0/24]}
 `
 
-// monitoringKinds stand for the definitions of the Prometheus operator.
+// monitoringKinds are CRDs in place of the Prometheus operator's.
 func monitoringKinds() string {
 	var text strings.Builder
 	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "PrometheusRule"} {
@@ -81,8 +81,7 @@ spec:
 	return text.String()
 }
 
-// release is the chart as helm has it on a control plane. The installed objects have the two changes of
-// newInstallation, made by a post-renderer.
+// release has a post-renderer, which makes the two changes of newInstallation.
 type release struct {
 	*installation
 	plugins, values string
@@ -105,21 +104,18 @@ func newRelease(t *testing.T) *release {
 	return r
 }
 
-// writePatches has the post-renderer make the two changes.
 func (r *release) writePatches() {
 	r.t.Helper()
 	must.Succeed(r.t, os.WriteFile(filepath.Join(r.plugins, "rig", "kustomization.yaml"), []byte("resources: [all.yaml]\n"+r.makePatches()),
 		0o600))
 }
 
-// serveAt has the Service lead to another address of this machine.
 func (r *release) serveAt(at netip.AddrPort) {
 	r.t.Helper()
 	r.port = fmt.Sprint(at.Port())
 	r.writePatches()
 }
 
-// runHelm runs helm as administrator in the namespace of the installation.
 func (r *release) runHelm(arguments ...string) (string, error) {
 	r.t.Helper()
 	arguments = append(arguments, "-n", kuberig.InstallNamespace, "--kubeconfig", r.kube.AdminKubeconfig())
@@ -129,7 +125,6 @@ func (r *release) runHelm(arguments ...string) (string, error) {
 	return runHelm(r.t, []string{"HELM_PLUGINS=" + r.plugins, r.discovered}, arguments...)
 }
 
-// mustHelm is helm without an error.
 func (r *release) mustHelm(arguments ...string) string {
 	r.t.Helper()
 	out, err := r.runHelm(arguments...)
@@ -144,8 +139,7 @@ func (r *release) listObjects() []*unstructured.Unstructured {
 	return decodeObjects(r.t, r.mustHelm("get", "manifest", "kubizone"))
 }
 
-// waitForKinds waits until requests for our kinds are answered: discovery may have them some time after the APIService
-// is Available.
+// waitForKinds waits until requests for our kinds are answered: discovery lags behind the Available APIService.
 func (r *release) waitForKinds() {
 	r.t.Helper()
 	if _, _, err := r.kube.WaitAvailable(r.withTimeout(), true); err != nil {
@@ -162,7 +156,6 @@ func (r *release) waitForKinds() {
 	}
 }
 
-// startReady starts a Deployment's program and returns when it says that it is ready.
 func (r *release) startReady(objects []*unstructured.Unstructured, name string) (log *buffer, stop func()) {
 	r.t.Helper()
 	for _, object := range objects {
@@ -228,7 +221,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
 	r.waitForDiagnosis("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 
-	// What is gone of the release, helm makes again by the command that the doctor names.
+	// helm recreates lost objects by the command that the doctor names.
 	const gone = "v1alpha1.bind9.kubi.zone"
 	r.mustKubectl("delete", "apiservice", gone)
 	r.waitForDiagnosis("without an APIService", 1, map[string]string{
@@ -239,7 +232,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.mustHelm(strings.Fields(command)...)
 	r.waitForDiagnosis("with what helm made again", 0, map[string]string{"apiservice": "OK", "clocks": "OK"})
 
-	// The primary transfers the zone with the key of its Secret, and not without.
+	// The primary transfers the zone only with the key of its Secret.
 	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())
 	if found == nil {
 		t.Fatalf("the primary does not say where it serves:\n%s", primary)
@@ -257,7 +250,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 		}
 	}
 
-	// Secrets of a class: no other, and for the primary those of transfers alone.
+	// Secrets of a class: no others, and for the primary only those of transfers.
 	for _, want := range []struct{ account, secret, may string }{
 		{"kubizone-controller", "transfer", "yes"}, {"kubizone-controller", "hook", "yes"}, {"kubizone-controller", "other", "no"},
 		{"kubizone-primary", "transfer", "yes"}, {"kubizone-primary", "hook", "no"},
@@ -276,21 +269,20 @@ func TestHelm_untilUninstalled(t *testing.T) {
 
 	stopController()
 	stopPrimary()
-	r.log.forgiveLines(true) // between the removal of its roles and its end the server may be refused any request
+	r.log.forgiveLines(true) // without its roles, the server may be refused any request until its end
 	r.mustHelm("uninstall", "kubizone")
 	stop()
 	r.expectAbsent(objects)
-	// An object that helm did not make stays for the next release.
+	// Objects of others stay.
 	r.mustKubectl("get", "secret", "-n", kuberig.InstallNamespace, "kubizone-apiserver-serving")
 
 	r.mustHelm("install", "kubizone", chart)
 	stop = r.startServer(r.listObjects())
 	r.waitForKinds()
-	// The volume was kept.
 	r.mustKubectl("delete", "zone", "-n", "team-a", "z")
 
-	// A server that ends before its APIService is removed: namespaces hang, helm does not, and its uninstall frees
-	// them.
+	// If the server ends before its APIService is removed, namespaces hang, but helm does not, and the uninstall
+	// releases them.
 	stop()
 	r.expectHanging("team-a")
 	r.mustHelm("uninstall", "kubizone")
@@ -299,8 +291,7 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	t.Run("from kustomize, and the namespace deleted first", r.movedAndLost)
 }
 
-// expectHanging deletes a namespace and returns when Kubernetes says that it cannot, because an APIService has no
-// server.
+// expectHanging waits for Kubernetes' report that an APIService without a server blocks the deletion.
 func (r *release) expectHanging(namespace string) {
 	r.t.Helper()
 	r.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
@@ -309,8 +300,8 @@ func (r *release) expectHanging(namespace string) {
 		`jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}`)
 }
 
-// movedAndLost: helm takes over what kubectl applied, and upgrades it. Then the namespace of the release is deleted
-// before the release, which takes away what helm knows of it. The commands of both are those of docs/install.md.
+// movedAndLost: helm takes over kubectl's objects, and upgrades them. Then the release's namespace is deleted first,
+// and helm's state with it. The commands of both are those of docs/install.md.
 func (r *release) movedAndLost(t *testing.T) {
 	r.mustKubectl("delete", "namespace", kuberig.InstallNamespace, namespaceTimeout)
 	r.mustKubectl("apply", "-k", r.dir)
@@ -339,7 +330,7 @@ func (r *release) movedAndLost(t *testing.T) {
 	r.expectAbsent(objects)
 }
 
-// readInstallPage returns the commands of docs/install.md that contain one of the texts, each as program and arguments.
+// readInstallPage returns the commands of docs/install.md that contain any of the texts, as program and arguments.
 func readInstallPage(t *testing.T, want int, texts ...string) [][]string {
 	t.Helper()
 	page := must.Get(os.ReadFile("../../docs/install.md"))(t)
@@ -358,7 +349,7 @@ func readInstallPage(t *testing.T, want int, texts ...string) [][]string {
 	return commands
 }
 
-// expectScrape: Prometheus' account reads /metrics as the ServiceMonitor says, by the authority in the Secret and the
+// expectScrape: Prometheus' account reads /metrics by the ServiceMonitor, with the authority in the Secret and the
 // Service's name.
 func (r *release) expectScrape(t *testing.T) {
 	kubeconfig := must.Get(r.kube.ServiceAccount(r.withTimeout(), "monitoring", "prometheus"))(t)
@@ -377,8 +368,8 @@ func (r *release) expectScrape(t *testing.T) {
 	}
 }
 
-// givesGardenerAnAccount: the commands of docs/gardener.md make a kubeconfig that may write Records in one namespace,
-// and nothing else.
+// givesGardenerAnAccount: the commands of docs/gardener.md make a kubeconfig that may only write Records in one
+// namespace.
 func (r *release) givesGardenerAnAccount(t *testing.T) {
 	commands, err := rig.ReadConsole("../../docs/gardener.md", "Credentials")
 	if err != nil || len(commands) == 0 {
@@ -411,7 +402,7 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 			t.Errorf("the account may %s: %s, want %s", want.ask, out, want.may)
 		}
 	}
-	// Another token: the Secret goes, and helm makes it again.
+	// Another token: the Secret is deleted, and helm recreates it.
 	token := func() string {
 		return r.mustKubectl("get", "secret", "gardener-landscape", "-n", "gardener", "--ignore-not-found", "-o",
 			"go-template={{.data.token}}")
@@ -423,7 +414,7 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 	if token() == former {
 		t.Error("the Secret that was made again has the former token")
 	}
-	for start := time.Now(); ; rig.Pause(start) { // kube-apiserver remembers a token that was valid for some seconds
+	for start := time.Now(); ; rig.Pause(start) { // kube-apiserver caches a valid token for some seconds
 		_, stderr, err := r.runKubectl("", "--kubeconfig", filepath.Join(dir, "gardener.kubeconfig"), "auth", "whoami")
 		if err != nil && strings.Contains(stderr, "Unauthorized") {
 			break
@@ -434,8 +425,8 @@ func (r *release) givesGardenerAnAccount(t *testing.T) {
 	}
 }
 
-// expectUpgrade: an upgrade changes what it is told to, leaves caBundle alone, and refuses what Kubernetes or the data
-// cannot follow.
+// expectUpgrade: an upgrade makes only the requested changes, keeps caBundle, and refuses changes that Kubernetes or
+// the data cannot follow.
 func (r *release) expectUpgrade(t *testing.T) {
 	bundle := r.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf)
 	other := filepath.Join(t.TempDir(), "values.yaml")
@@ -452,7 +443,7 @@ func (r *release) expectUpgrade(t *testing.T) {
 		`jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
 		t.Errorf("with a limit of 4Gi GOMEMLIMIT is %s", got)
 	}
-	// Kubernetes keeps the claims of a StatefulSet that says nothing else.
+	// Kubernetes keeps the claims of a StatefulSet by default.
 	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o",
 		"jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
 		t.Errorf("claims of a StatefulSet that is deleted: %s", got)
@@ -477,12 +468,12 @@ func (r *release) expectUpgrade(t *testing.T) {
 	}
 }
 
-// An installation needs an image, and lint says so; there are Kubernetes versions that it is not for.
+// An installation needs an image, and lint reports a missing image; old Kubernetes versions are refused.
 func TestChart_isJudgedWithoutACluster(t *testing.T) {
 	render := []string{"template", "kubizone", chart, "--set", "image.repository=kubizone"}
 	for _, test := range []struct {
 		arguments []string
-		says      string // absent: it ends without an error
+		says      string // empty: success
 	}{
 		{[]string{"lint", chart}, "at '/image': missing property 'repository'"},
 		{[]string{"lint", chart, "--strict", "--set", "image.repository=registry.example:5000/dns/kubizone"}, ""},
@@ -497,7 +488,7 @@ func TestChart_isJudgedWithoutACluster(t *testing.T) {
 	}
 }
 
-// A key that is misspelt, and a value that the program would refuse, are refused before anything is installed.
+// Misspelt keys, and values that the program would refuse, are refused before the installation.
 func TestChart_refusesWrongValues(t *testing.T) {
 	for value, says := range map[string]string{
 		"contoller.enabled=false":                 "additional properties 'contoller' not allowed",

@@ -33,35 +33,30 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact.
 const waitTimeout = 2 * time.Minute
 
-// namespaceTimeout is longer than the controller of namespaces waits before it tries a deletion again, a minute.
+// namespaceTimeout exceeds the minute before the namespace controller retries a deletion.
 const namespaceTimeout = "--timeout=3m"
 
-// installation is a control plane on which a test installs.
 type installation struct {
 	t       *testing.T
 	kube    *kuberig.Kube
 	kubectl string
 	binary  string
-	dir     string  // the kustomization that is applied
+	dir     string  // the applied kustomization
 	data    string  // of the server's etcd
 	port    string  // of the server
-	log     *buffer // what the server says
-	// discovered tells kubectl and helm to keep what they discover where no other test does: what they have of a port
-	// is of another control plane when the port is given out again.
+	log     *buffer // output of the server
+	// discovered is a discovery cache: ports are reused by other control planes.
 	discovered string
 }
 
-// withTimeout is for one program, which may wait for as long as namespaceTimeout says.
 func (i *installation) withTimeout() context.Context {
 	ctx, cancel := context.WithTimeout(i.t.Context(), 2*waitTimeout)
 	i.t.Cleanup(cancel)
 	return ctx
 }
 
-// runKubectl runs kubectl as administrator; stdin may be empty.
 func (i *installation) runKubectl(stdin string, arguments ...string) (out, stderr string, err error) {
 	command := exec.CommandContext(i.withTimeout(), i.kubectl, append([]string{"--kubeconfig", i.kube.AdminKubeconfig()}, arguments...)...)
 	command.Env = append(os.Environ(), i.discovered)
@@ -71,7 +66,7 @@ func (i *installation) runKubectl(stdin string, arguments ...string) (out, stder
 	return o.String(), e.String(), err
 }
 
-// mustKubectl is run without trouble: no error and not a warning either.
+// mustKubectl permits no warning either.
 func (i *installation) mustKubectl(arguments ...string) string {
 	i.t.Helper()
 	out, stderr, err := i.runKubectl("", arguments...)
@@ -81,7 +76,6 @@ func (i *installation) mustKubectl(arguments ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// runUntil repeats kubectl until it says what is wanted.
 func (i *installation) runUntil(want string, arguments ...string) {
 	i.t.Helper()
 	var out, stderr string
@@ -93,8 +87,8 @@ func (i *installation) runUntil(want string, arguments ...string) {
 	i.t.Fatalf("kubectl %s says %q, want %q\n%s", strings.Join(arguments, " "), out, want, stderr)
 }
 
-// newInstallation starts a control plane. The form is applied to it with two changes, for want of a network
-// of pods: the Service is an alias of this machine, and the port is the server's own.
+// newInstallation starts a control plane and applies the form with two changes for want of a pod network: the Service
+// is an alias of this machine, and the port is the server's.
 func newInstallation(t *testing.T, form string) *installation {
 	t.Helper()
 	if testing.Short() {
@@ -125,15 +119,13 @@ func (i *installation) makePatches() string {
 `
 }
 
-// startServer starts the API server of the objects that are installed.
 func (i *installation) startServer(objects []*unstructured.Unstructured) (stop func()) {
 	i.t.Helper()
 	i.log, stop = i.startProgram(kuberig.ServerName, findPodTemplate(i.t, objects).Spec.Containers[0].Args, "--bind-address=127.0.0.1")
 	return stop
 }
 
-// startProgram runs the binary as the pod would: the arguments of its container, its service account, and the further
-// ones that stand for what a pod has without a flag.
+// startProgram runs the binary as the pod would, with arguments in place of the pod's environment.
 func (i *installation) startProgram(account string, arguments []string, further ...string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()
@@ -176,23 +168,20 @@ func (i *installation) startProgram(account string, arguments []string, further 
 	return log, stop
 }
 
-// buffer is what a process writes while a test reads.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	// strict is what was written while forgives was false.
+	// strict has the output written while forgives was false.
 	strict   bytes.Buffer
 	forgives bool
 }
 
-// forgiveLines begins or ends a time in which the process may say what it likes.
 func (b *buffer) forgiveLines(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forgives = yes
 }
 
-// readStrict returns what was written outside of such times.
 func (b *buffer) readStrict() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,7 +220,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Errorf("the first apply:\n%s", out)
 	}
 	i.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
-	// docs/install.md: before it was there the first time, kube-apiserver knows no kinds of it.
+	// docs/install.md: before the server's first start, kube-apiserver does not know its kinds.
 	if _, stderr, err := i.runKubectl(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "no matches for kind") {
 		t.Errorf("before the server was there: %v %s", err, stderr)
 	}
@@ -248,7 +237,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Fatal("Available without a caBundle")
 	}
 
-	// M2: every further apply, of any kind, leaves caBundle.
+	// M2: no further apply, of any kind, removes caBundle.
 	for _, again := range [][]string{
 		{"apply", "-k", i.dir},
 		{"apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "-k", i.dir},
@@ -267,7 +256,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK",
 		"version": "OK", "clocks": "OK",
 	})
-	i.log.forgiveLines(true) // what it is refused without the binding is as it should be
+	i.log.forgiveLines(true) // refusals are expected without the binding
 	i.mustKubectl("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
 	i.waitForDiagnosis("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK",
 		"CAUSE": "permissions kubectl apply"})
@@ -281,7 +270,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 
 	stop()
 	i.runUntil("False", "get", "apiservice", kuberig.APIServiceName, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
-	// docs/install.md: from then on an apply that comes while it is away is told to come again.
+	// docs/install.md: from then on, an apply while the server is down is told to retry.
 	if _, stderr, err := i.runKubectl(zone, "apply", "-f", "-"); err == nil || !strings.Contains(stderr, "ServiceUnavailable") {
 		t.Errorf("while the server is away: %v %s", err, stderr)
 	}
@@ -293,7 +282,6 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	i.mustKubectl("delete", "namespace", "team-a", namespaceTimeout)
 }
 
-// expectAbsent fails where an object was left after an uninstall.
 func (i *installation) expectAbsent(objects []*unstructured.Unstructured) {
 	i.t.Helper()
 	var all bytes.Buffer
@@ -307,8 +295,8 @@ func (i *installation) expectAbsent(objects []*unstructured.Unstructured) {
 	}
 }
 
-// newAuthority: an administrator deletes the Secret. From then until the new leaf is served, a client that connects as
-// kube-apiserver does trusts what it is shown, and requests through kube-apiserver are answered.
+// newAuthority: an administrator deletes the Secret. Until the new leaf is served, a client that connects like
+// kube-apiserver trusts the server, and requests through kube-apiserver are answered.
 func (i *installation) newAuthority(t *testing.T) {
 	client := must.Get(kubernetes.NewForConfig(i.kube.Admin()))(t)
 	services := must.Get(dynamic.NewForConfig(i.kube.Admin()))(t)
@@ -359,8 +347,7 @@ func (i *installation) expectTenant(t *testing.T) {
 	}
 }
 
-// expectAdmitted: with the namespace's Pod Security labels and quota, the controllers of pods could make them, in every
-// form.
+// expectAdmitted: the pods of every form satisfy the namespace's Pod Security labels and quota.
 func (i *installation) expectAdmitted(t *testing.T) {
 	for _, form := range forms {
 		objects := renderKustomization(t, filepath.Join(manifests, form))
@@ -375,14 +362,14 @@ func (i *installation) expectAdmitted(t *testing.T) {
 		if out, stderr, err := i.runKubectl(string(text), "create", "--dry-run=server", "-f", "-"); err != nil || stderr != "" {
 			t.Errorf("%s: %v\n%s%s", form, err, out, stderr)
 		}
-		// The rest of the form, beside what is there.
+		// The rest of the form, beside the installed objects.
 		var all bytes.Buffer
 		for _, object := range objects {
 			if object.GetKind() == "Service" && object.GetName() == kuberig.ServerName {
 				continue // an alias here
 			}
 			if object.GetKind() == "StatefulSet" || object.GetKind() == "Deployment" {
-				object.SetName(form) // fields of a StatefulSet that is there do not change
+				object.SetName(form) // fields of an existing StatefulSet cannot change
 			}
 			text := must.Get(yaml.Marshal(object))(t)
 			all.WriteString("---\n")

@@ -27,7 +27,6 @@ const (
 	dashboardFile = chart + "/dashboards/kubizone.json"
 )
 
-// runPromtool is Prometheus' own checker; what it finds wrong fails the test.
 func runPromtool(t *testing.T, arguments ...string) {
 	t.Helper()
 	program := rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(t)
@@ -36,7 +35,6 @@ func runPromtool(t *testing.T, arguments ...string) {
 	}
 }
 
-// alert is one rule of the alerts file.
 type alert struct {
 	Alert       string
 	Labels      map[string]string
@@ -51,7 +49,7 @@ func readAlerts(t *testing.T) []alert {
 	return file.Groups[0].Rules
 }
 
-// M8: an alert is quiet in an installation in order, and rings in one that is not.
+// M8: an alert is quiet in a healthy installation, and fires on its fault.
 func TestAlerts_ring(t *testing.T) {
 	const tests = "testdata/alerts.yaml"
 	runPromtool(t, "check", "rules", alertsFile)
@@ -64,7 +62,7 @@ func TestAlerts_ring(t *testing.T) {
 	}
 }
 
-// M8: an alert leads to a section of the documents. That its metrics exist, test/metrics says.
+// M8: an alert links to a section of the documents. test/metrics checks that its metrics exist.
 func TestAlerts_nameSections(t *testing.T) {
 	const site = "https://github.com/kubi-zone/kubizone/blob/main/"
 	for _, one := range readAlerts(t) {
@@ -87,12 +85,11 @@ func TestAlerts_nameSections(t *testing.T) {
 	}
 }
 
-// sections are the rows of the dashboard, by the beginning of the names; what has no other is in the last.
+// sections are the dashboard's rows, by prefix of the names; the last row has the rest.
 var sections = []struct{ title, prefix string }{
 	{"Delivery", "delivery_"}, {"Primary", "primary_"}, {"etcd", "etcd_"}, {"Budgets of namespaces", "namespace_"}, {"API server", ""},
 }
 
-// panel is one panel of Grafana.
 type panel struct {
 	Title       string         `json:"title"`
 	Type        string         `json:"type"`
@@ -110,7 +107,6 @@ type target struct {
 	RefID  string `json:"refId"`
 }
 
-// makeDashboard returns the one of the chart, a panel for each metric of the list.
 func makeDashboard() []byte {
 	source := map[string]string{"type": "prometheus", "uid": "${datasource}"}
 	var panels []panel
@@ -162,13 +158,13 @@ func makeDashboard() []byte {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
 	if err := encoder.Encode(all); err != nil {
-		panic(err) // of values that are made here
+		panic(err) // values made here always encode
 	}
 	return out.Bytes()
 }
 
-// expressionsOf are what a panel draws of a metric, each with its legend, and the unit: of a counter the rate, of a
-// histogram quantiles, of a gauge the greatest of what several processes say of the same.
+// expressionsOf returns the expressions of a metric's panel, with legend and unit: the rate of a counter, quantiles
+// of a histogram, the maximum of a gauge over processes.
 func expressionsOf(metric metrics.Metric) (expressions [][2]string, unit string) {
 	selector, by, legend := "", slices.Clone(metric.Labels), []string{}
 	for _, label := range metric.Labels {

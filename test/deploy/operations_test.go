@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// M5: what is pasted from the page, or from a --help, works in the pods that are installed: the image has no PATH,
-// and the data is where the manifests put it.
+// M5: commands pasted from the page or from --help work in the installed pods: the image has no PATH, and the data is
+// at the manifests' path.
 func TestOperations_nameThePodsOwnPaths(t *testing.T) {
 	image := must.Get(os.ReadFile("../../hack/build-release.sh"))(t)
 	built := regexp.MustCompile(`(?m)^build_image (kubizone) `).FindSubmatch(image)

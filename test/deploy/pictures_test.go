@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// M10: a text of a picture with data-process is the program and the command of that workload; one with data-port has
-// the number of these ports, and no other text of processes.svg has a port. KIND/NAME[/PORT] is an object of the form
-// ha with controller and primary.
+// M10: in a picture, a text with data-process has the program and command of that workload, a text with data-port the
+// port numbers, and processes.svg has no other ports. KIND/NAME[/PORT] is an object of the form ha with controller
+// and primary.
 func TestPictures_areOfTheChart(t *testing.T) {
 	commands, ports := map[string]string{}, map[string]string{}
 	for _, object := range renderKustomization(t, writeKustomization(t, "ha", "components: [DEPLOY/controller, DEPLOY/primary]\n")) {

@@ -16,13 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/cmd"
 )
 
-// withPrimary is an installation with the hidden primary.
 func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
 }
 
-// M3, and every port that a probe, the Service or the policy names is one that the flags open.
+// M3, and the flags open every port of a probe, the Service and the policy.
 func TestPrimary_fitsTogether(t *testing.T) {
 	var deployment *appsv1.Deployment
 	var service *corev1.Service

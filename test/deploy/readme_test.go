@@ -21,10 +21,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// M9: the command of README.md that installs the chart, and those of docs/install.md that delegate a name to a tenant
-// and ask a BIND for it, do what the pages show. The test has the part of a kubelet, of a load balancer and of the
-// administrator of that BIND: it runs the programs of the Deployments, and writes the addresses of this machine into
-// the files of artifacts/start.
+// M9: the commands of README.md and docs/install.md that install the chart, delegate a name to a tenant and query a
+// BIND do as documented. The test acts as kubelet, load balancer and administrator of the BIND: it runs the
+// Deployments' programs, and writes this machine's addresses into artifacts/start.
 func TestReadme_installs(t *testing.T) {
 	t.Parallel()
 	commands := must.Get(rig.ReadConsole("../../docs/install.md", "The first name at a BIND of yours"))(t)
@@ -40,7 +39,7 @@ func TestReadme_installs(t *testing.T) {
 	dir := t.TempDir()
 	must.Get(runHelm(t, nil, "package", chart, "-d", filepath.Join(dir, "dist")))(t)
 	copyStart(t, dir, strings.NewReplacer("address: 192.0.2.1", "address: 127.0.0.1:"+port, "\n  transfer:", "\n  allowLocalAddresses: true\n  transfer:"))
-	// helm as the page has it, with the image and the changes of newInstallation; kubectl as administrator.
+	// The image and the changes of newInstallation are added.
 	program := rig.Need(rig.Tool("helm"))(t)
 	for name, script := range map[string]string{
 		"helm":    "exec " + program + ` "$@" --post-renderer rig --set image.repository=registry.example/kubizone`,
@@ -54,7 +53,7 @@ func TestReadme_installs(t *testing.T) {
 	for _, c := range commands {
 		command := exec.CommandContext(r.withTimeout(), "bash", "-c", here.Replace(c.Line))
 		command.Dir, command.Env = dir, environment
-		out, err := command.CombinedOutput() // a refusal is on the page too: what is printed decides
+		out, err := command.CombinedOutput() // a refusal is on the page too: the output decides
 		if got := strings.TrimSpace(string(out)); c.Output != "...\n" {
 			if d := cmp.Diff(strings.TrimSpace(c.Output), got); d != "" {
 				t.Fatalf("$ %s(- docs/install.md, + real)\n%s", c.Line, d)
@@ -83,7 +82,6 @@ func TestReadme_installs(t *testing.T) {
 	r.waitForDiagnosis("as the pages install", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
 }
 
-// copyStart copies artifacts/start below dir, with the addresses of this machine.
 func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {
 	t.Helper()
 	const from = "../../artifacts/start"
@@ -96,7 +94,6 @@ func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {
 	}
 }
 
-// startNamed starts BIND with the configuration of artifacts/start and the key that the commands made.
 func startNamed(t *testing.T, dir, port, primary string) {
 	t.Helper()
 	named := rig.Need(rig.Find("named", "make peers"))(t)

@@ -30,7 +30,6 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/rbac.golden")
 
-// forms are the ways to install.
 var forms = []string{"embedded", "ha", "external-etcd"}
 
 const manifests = "../../artifacts/deploy"
@@ -41,7 +40,6 @@ func findKubectl(t *testing.T) string {
 	return program
 }
 
-// writeKustomization returns a directory with one that has the form and what else is given as YAML.
 func writeKustomization(t *testing.T, form, further string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +72,6 @@ func convertTo[T any](t *testing.T, object *unstructured.Unstructured) *T {
 	return typed
 }
 
-// findPodTemplate returns the pod template of the API server.
 func findPodTemplate(t *testing.T, objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
 	t.Helper()
 	for _, object := range objects {
@@ -92,8 +89,8 @@ func findPodTemplate(t *testing.T, objects []*unstructured.Unstructured) corev1.
 	return corev1.PodTemplateSpec{}
 }
 
-// M1, attacks 55 and 77: what a stolen token can do is what stands there. Controller and primary may read no Secret
-// but those of classes, and the server beside them may do no more than without them.
+// M1, attacks 55 and 77: the golden file lists every right of a stolen token. Controller and primary may read only
+// Secrets of classes, and add no rights to the server.
 func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	var got strings.Builder
 	for _, form := range forms {
@@ -127,7 +124,7 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	}
 }
 
-// TestTokens_standInSecurity: SECURITY.md says of each ServiceAccount what it writes.
+// TestTokens_standInSecurity: SECURITY.md lists the writes of each ServiceAccount.
 func TestTokens_standInSecurity(t *testing.T) {
 	page := string(must.Get(os.ReadFile("../../SECURITY.md"))(t))
 	_, table, _ := strings.Cut(page, "\n| token of | reads | writes | leads to |\n|---|---|---|---|\n")
@@ -164,7 +161,6 @@ func TestTokens_standInSecurity(t *testing.T) {
 	}
 }
 
-// listGrants returns one line for each rule of a role that is bound, by the subject that it is bound to.
 func listGrants(t *testing.T, objects []*unstructured.Unstructured) string {
 	rules := map[string][]rbacv1.PolicyRule{}
 	for _, object := range objects {
@@ -222,8 +218,8 @@ func describeRule(rule rbacv1.PolicyRule) string {
 	return fmt.Sprintf("%s %s in %q%s", strings.Join(rule.Verbs, ","), strings.Join(slices.Concat(rule.Resources, rule.NonResourceURLs), ","), strings.Join(rule.APIGroups, ","), names)
 }
 
-// Roles that may be given to tenants hold nothing that reaches beyond their namespace, and none is aggregated unasked
-// (attacks 50 and 54: neither classes nor the verbs that give rights away).
+// Roles for tenants have no rights beyond the namespace, and none is aggregated by default (attacks 50 and 54:
+// neither classes nor the verbs that give rights away).
 func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	for name, objects := range map[string][]*unstructured.Unstructured{
 		"plain":      renderKustomization(t, filepath.Join(manifests, "embedded")),
@@ -242,7 +238,7 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 			}
 			switch object.GetName() {
 			case "kubizone-apiserver", "kubizone-establisher", "kubizone-bind9-external", "kubizone-class-viewer":
-				continue // bound by an administrator alone
+				continue // bound only by an administrator
 			}
 			for _, rule := range convertTo[rbacv1.ClusterRole](t, object).Rules {
 				for _, resource := range rule.Resources {
@@ -266,7 +262,7 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	}
 }
 
-// M3: a flag that is no flag any more would stop the pods of an upgrade.
+// M3: an unknown flag would stop the pods of an upgrade.
 func TestArgs_areFlagsOfTheBinary(t *testing.T) {
 	const values = "acme.enabled=true,acme.clusterIssuers=true,acme.solver.namespace=certs"
 	solver := findPodTemplate(t, decodeObjects(t, renderTemplate(t, values)))
@@ -309,7 +305,8 @@ func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {
 	}
 }
 
-// Every replica is found by the Service, the budget and the policies, has probes, and names all it writes to.
+// The Service, the budget and the policies select every replica, which has probes and names all its writable
+// directories.
 func TestWorkload_isWhatTheOthersSelect(t *testing.T) {
 	for _, form := range forms {
 		objects := renderKustomization(t, filepath.Join(manifests, form))

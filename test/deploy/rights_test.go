@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// callers are the packages that ask the API in the name of a component. The controller takes of transferclass what
-// follows Bind9Instances, and not what the primary does.
+// callers are the packages that send requests for a component. Of transferclass, the controller uses only the part
+// that follows Bind9Instances.
 var callers = map[string][]string{
 	"controller": {"pkg/cmd/controller", "pkg/cmd/delivering", "pkg/controller/class", "pkg/bind9/signing", "pkg/zoneview/feed/fromapi"},
 	"primary": {"pkg/cmd/primary", "pkg/cmd/dnsserving", "pkg/controller/transferclass", "pkg/controller/updatekey",
@@ -33,15 +33,14 @@ var callers = map[string][]string{
 	"fleet": {"pkg/cmd/fleet", "pkg/bind9/fleet"},
 }
 
-// request is what the API is asked for, with the subresource in resource.
 type request struct{ verb, group, resource string }
 
-// byValues are the requests that are allowed by what a user writes in the values of the chart: the Secrets of classes.
+// byValues: requests that the chart's values permit.
 var byValues = []request{{"get", "", "secrets"}, {"watch", "", "secrets"}}
 
-// TestRBAC_givesWhatTheProgramsAskFor: the roles of each component give what its program asks for by a typed client or
-// an informer. The tests of a program do not show that where its client is a fake one, or an administrator's. Requests
-// by a REST client, and those of client-go itself (Leases, Events), are not found here.
+// TestRBAC_givesWhatTheProgramsAskFor: each component's roles permit its requests by typed clients and informers,
+// which a program's own tests do not show with a fake or an administrator's client. Requests by a REST client, and
+// client-go's own (Leases, Events), are not found here.
 func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 	asked := findRequests(t)
 	for component, in := range callers {
@@ -57,8 +56,7 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 			}
 		}
 	}
-	// Nor do they give an update of Kubizone's own objects for which the program does not ask. Of other writes some are
-	// not found here.
+	// Nor do the roles permit unused updates of Kubizone's own objects. Some other writes are not found here.
 	for component, in := range callers {
 		for _, rule := range readRules(t, component) {
 			if !slices.Contains(rule.Verbs, "update") || !strings.HasSuffix(rule.APIGroups[0], "kubi.zone") {
@@ -81,12 +79,11 @@ func TestRBAC_givesWhatTheProgramsAskFor(t *testing.T) {
 	}
 }
 
-// readRules are the rules of all roles of a component.
 func readRules(t *testing.T, component string) (rules []rbacv1.PolicyRule) {
 	t.Helper()
 	text := must.Get(os.ReadFile(filepath.Join(manifests, component, "rbac.yaml")))(t)
 	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
-		var role rbacv1.ClusterRole // a Role has its rules in the same place
+		var role rbacv1.ClusterRole // a Role has its rules at the same place
 		must.Succeed(t, yaml.Unmarshal(document, &role))
 		rules = append(rules, role.Rules...)
 	}
@@ -95,7 +92,7 @@ func readRules(t *testing.T, component string) (rules []rbacv1.PolicyRule) {
 
 const module = "kubi.zone/kubizone/"
 
-// findRequests are those of each package, each with a place where it is made.
+// findRequests returns the requests of each package, with an example of their place.
 func findRequests(t *testing.T) map[string]map[request]string {
 	t.Helper()
 	var patterns []string
@@ -138,17 +135,14 @@ func findRequests(t *testing.T) map[string]map[request]string {
 	return asked
 }
 
-// clients are the packages of typed clients and of informers, without GROUP/VERSION.
 var clients = []string{
 	module + "api/client/clientset/versioned/typed/", "k8s.io/client-go/kubernetes/typed/",
 	module + "api/client/informers/externalversions/", "k8s.io/client-go/informers/",
 }
 
-// groups are the API groups of these packages by GROUP.
 var groups = map[string]string{"kubizone": "kubi.zone", "bind9": "bind9.kubi.zone", "core": "", "apps": "apps",
 	"discovery": "discovery.k8s.io"}
 
-// isClient tells the types of what is asked from what is answered.
 var isClient = regexp.MustCompile("(Interface|Informer|Lister)$")
 
 func answersClient(result types.Type) bool {
@@ -156,8 +150,7 @@ func answersClient(result types.Type) bool {
 	return ok && isClient.MatchString(named.Obj().Name())
 }
 
-// patchesOf are the patches that a call asks for which hands a typed client on as something that patches. The
-// subresource is a constant argument.
+// patchesOf is for a call that passes a typed client on. The subresource is a constant argument.
 func patchesOf(info *types.Info, call *ast.CallExpr) (patches []request) {
 	function, ok := info.TypeOf(call.Fun).(*types.Signature)
 	if !ok {
@@ -178,7 +171,7 @@ func patchesOf(info *types.Info, call *ast.CallExpr) (patches []request) {
 	return patches
 }
 
-// clientOf is the group and the kind of what a typed client is for, else "" and "".
+// clientOf returns the group and kind of a typed client, else empty strings.
 func clientOf(of types.Type) (group, kind string) {
 	client, ok := of.(*types.Named)
 	if !ok || client.Obj().Pkg() == nil {
@@ -200,8 +193,7 @@ func resourceOf(kind string) string {
 	return strings.ReplaceAll(plural.Resource, "keies", "keys")
 }
 
-// requestsOf are those that a call of a method of a typed client, or of an informer, makes. One without a verb is not
-// understood. call is nil where the method is handed on, which then asks for no subresource.
+// In requestsOf, a request without a verb is not understood. call is nil if the method is passed on.
 func requestsOf(info *types.Info, method *ast.SelectorExpr, call *ast.CallExpr) []request {
 	if info.Selections[method] == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// postChallenge posts what cert-manager posts, without apiVersion and kind, and returns why it is refused.
+// postChallenge posts as cert-manager does, without apiVersion and kind, and returns the refusal.
 func (u *updated) postChallenge(action acme.ChallengeAction, namespace, fqdn, key string) string {
 	u.t.Helper()
 	body := must.Get(json.Marshal(map[string]any{"request": acme.ChallengeRequest{UID: "1", Action: action, Type: "dns-01",
@@ -35,8 +35,8 @@ func (u *updated) postChallenge(action acme.ChallengeAction, namespace, fqdn, ke
 	return answer.Response.Result.Message
 }
 
-// S13.10, S4.14: challenges are written for their namespace and removed again, value by value, and none at a name that
-// another one has (attack 100).
+// S13.10, S4.14: challenges are written for their namespace and removed value by value, but not at a name of another
+// namespace (attack 100).
 func TestACME_solves_S13_10(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -49,7 +49,7 @@ func TestACME_solves_S13_10(t *testing.T) {
 	for _, step := range []struct {
 		action                   acme.ChallengeAction
 		namespace, at, key, want string
-		a, b                     string // what the namespaces have then
+		a, b                     string // expected records of the namespaces
 	}{
 		{acme.ActionPresent, "team-a", shop, first, "", `_acme-challenge.b TXT 60 "` + first + `"`, ""},
 		{acme.ActionPresent, "team-a", shop, first, "", `_acme-challenge.b TXT 60 "` + first + `"`, ""},
@@ -77,7 +77,7 @@ func TestACME_solves_S13_10(t *testing.T) {
 				step.a, step.b)
 		}
 	}
-	// What goes with its zone is cleaned up, too: a Challenge would stand for ever else.
+	// CleanUp succeeds after the zone is gone: the Challenge would otherwise stay forever.
 	must.Succeed(t, u.client.KubizoneV1alpha1().Zones("dns").Delete(t.Context(), "example-org", metav1.DeleteOptions{}))
 	waitUntil(t, "a zone that is gone", func() bool {
 		return u.postChallenge(acme.ActionPresent, "team-a", shop, first) != "" &&
@@ -85,8 +85,8 @@ func TestACME_solves_S13_10(t *testing.T) {
 	})
 }
 
-// S4.23: the response to a challenge that would hide a host from a wildcard of the zone has the refusal, with two ways
-// that help, and the challenge is taken when the host has a record.
+// S4.23: if a challenge would hide a host from a wildcard of the zone, the refusal names two remedies, and once the
+// host has a record, the challenge is accepted.
 func TestACME_tellsWhatItWouldHide_S4_23(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -115,8 +115,8 @@ func TestACME_tellsWhatItWouldHide_S4_23(t *testing.T) {
 	}
 }
 
-// S13.10: what dies between Present and CleanUp leaves the value, and nothing else. A solver removes it later
-// by the CleanUp that is owed, which has nothing to do where the Record was removed by hand.
+// S13.10: a crash between Present and CleanUp leaves only the value. A solver removes the value by a later CleanUp,
+// which also succeeds if the Record was removed by hand.
 func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -135,7 +135,7 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+first+`"` {
 		t.Errorf("a server that died has left %s", has)
 	}
-	// The answer was lost, so the solver presents it anew; another Challenge of the name begins meanwhile.
+	// The answer was lost, so the solver repeats Present; meanwhile another Challenge of the same name begins.
 	for _, key := range []string{first, second} {
 		if said := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key); said != "" {
 			t.Error(said)
@@ -158,9 +158,8 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	}
 }
 
-// S13.10: cert-manager's own suite of webhook solvers passes, but for its second part: that presents the key
-// "anothertestingkey", which is no response to a challenge, and is refused for it. TestACME_solves_S13_10 has two
-// values at one name.
+// S13.10: cert-manager's suite for webhook solvers passes, except for the second part: the key "anothertestingkey" is
+// no challenge response, and refused. TestACME_solves_S13_10 covers two values at a name.
 func TestACME_conforms_S13_10(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.GitOpsProgram("cert-manager", "solverconformance"))(t)

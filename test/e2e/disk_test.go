@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// smallDisk is a file system of its own with 320 MiB; the test is skipped where none may be mounted.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,8 +28,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// A full disk is named with what would be right, whether nothing can be written on it or only too little is free; when
-// there is space it starts, and has lost nothing to the attempts.
+// A full disk is reported with the remedy, whether no write works or too little space is free. Once there is space,
+// the server starts without a loss.
 func TestUp_namesAFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")

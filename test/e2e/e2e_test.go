@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// binaries are the programs that the stories run, by absolute path.
 var binaries struct{ kubizone, webhookServer, publish, kubectl, kstatus, argohealth, helm string }
 
 func TestMain(m *testing.M) {
@@ -38,7 +37,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildPrograms builds kubizone, the webhook server and the example of a client, and finds kubectl.
 func buildPrograms(dir string) error {
 	var err error
 	if binaries.kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
@@ -52,12 +50,11 @@ func buildPrograms(dir string) error {
 	}
 	var missing *rig.Missing
 	if binaries.kubectl, err = rig.KubeProgram("kubectl"); errors.As(err, &missing) {
-		return nil // needPrograms says so
+		return nil // needPrograms reports a missing kubectl
 	}
 	return err
 }
 
-// needPrograms skips, with the reason, where what the stories drive is not installed.
 func needPrograms(t *testing.T) {
 	t.Helper()
 	rig.Need(rig.KubeProgram("kubectl"))(t)
@@ -69,14 +66,14 @@ func needPrograms(t *testing.T) {
 	}
 }
 
-// TestStories runs testdata/*.txtar. The commands that a story has beyond testscript's are in server_test.go,
-// secondary_test.go and replay_test.go; its variables are
+// TestStories runs testdata/*.txtar. Commands beyond testscript's are in server_test.go, secondary_test.go and
+// replay_test.go. Variables:
 //
 //	EXAMPLES    artifacts/examples
 //	GITOPS      artifacts/gitops
-//	ROOT_ZONE   the root zone of 2018-03-12; some top-level domains of it but in the long form
-//	ROOT_SIZE   how many records it has
-//	ROOT_SETS   how many RRsets that is, without those of the SOA and the NS of the apex
+//	ROOT_ZONE   the root zone of 2018-03-12; in the short form only some top-level domains
+//	ROOT_SIZE   number of records
+//	ROOT_SETS   number of RRsets, without those of the SOA and the NS of the apex
 //	KUBECONFIG  the admin's, once `up` has run
 //	API         host:port of the API server, once `up` has run
 //	DNS_PORT    port of the hidden primary on 127.0.0.1, once `up` has run
@@ -110,7 +107,7 @@ func TestStories(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("TZ", "UTC")
 			env.Setenv(delivering.EnvRetryBaseDelay, "1s")
-			env.Setenv("GOGC", "400") // of kubectl, which lives for a moment; servers do not have it
+			env.Setenv("GOGC", "400") // for the short-lived kubectl; servers start without
 			env.Setenv("EXAMPLES", filepath.Join(repository, "artifacts/examples"))
 			env.Setenv("GITOPS", filepath.Join(repository, "artifacts/gitops"))
 			env.Setenv("ROOT_ZONE", chosen.path)

@@ -17,8 +17,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// E3, E4: many endpoints of 40 namespaces, one of which has as many that are refused as all others have. Every request
-// is answered in time, all that is right stands after some cycles, and a cycle without changes writes nothing.
+// E3, E4: many endpoints of 40 namespaces; one namespace has as many refused endpoints as all others have valid
+// endpoints. Every request is answered in time, all valid endpoints are written within a few cycles, and a cycle
+// without changes writes nothing.
 func TestExternalDNS_ofMany(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -49,7 +50,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 		if time.Since(began) > waitTimeout {
 			t.Fatalf("%d of %d stand after %s", stands, count, time.Since(began))
 		}
-		// Either request may say that work goes on; external-dns comes again.
+		// Either request may answer that work continues; external-dns repeats the cycle.
 		for _, request := range []func() int{
 			func() int { code, _ := b.sendRequest("GET", "/records", contract.MediaType, nil); return code },
 			func() int { return b.tryCycle(endpoints) },
@@ -64,7 +65,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 		stands = len(must.Get(b.client.KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{}))(t).Items)
 	}
 	first := time.Since(began)
-	for b.tryCycle(endpoints) != 0 { // the last cycle may still go on
+	for b.tryCycle(endpoints) != 0 { // the last cycle may still be running
 		if time.Since(began) > waitTimeout {
 			t.Fatal("changes do not end")
 		}
@@ -86,8 +87,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 	}
 }
 
-// tryCycle is runCycle, where a request may be answered later: it returns the code of the first that is not answered
-// right, or of the changes; 0 where there are none.
+// tryCycle returns the code of the first failed request, or of the changes; 0 without changes.
 func (b *bridge) tryCycle(endpoints []*contract.Endpoint) int {
 	b.t.Helper()
 	var lists [2][]*contract.Endpoint

@@ -27,17 +27,15 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// bridge is `kubizone external-dns` before a running server, and external-dns' side of the protocol.
 type bridge struct {
 	*running
-	url string
-	// spent is how long the requests took.
+	url   string
 	spent []time.Duration
 }
 
 var servingExternalDNS = regexp.MustCompile(`(?m)^ready: serving external-dns on (\S+)`)
 
-// runBridge starts it with the zones example.org and 2.0.192.in-addr.arpa, into which the teams may write.
+// runBridge starts a bridge with the zones example.org and 2.0.192.in-addr.arpa, into which the teams may write.
 func runBridge(t *testing.T, args ...string) *bridge {
 	t.Helper()
 	b := &bridge{running: runUp(t, t.TempDir())}
@@ -78,7 +76,6 @@ func runBridge(t *testing.T, args ...string) *bridge {
 	return b
 }
 
-// sendRequest sends one request of external-dns and returns the code and the body.
 func (b *bridge) sendRequest(method, path, mediaType string, body any) (int, []byte) {
 	b.t.Helper()
 	text, raw := body.([]byte)
@@ -110,7 +107,6 @@ func readAll(t *testing.T, answer []byte) []*contract.Endpoint {
 	return must.Get(contract.ReadEndpoints(bytes.NewReader(answer)))(t)
 }
 
-// planChanges is what external-dns' own planner makes of both lists with the policy sync and no registry.
 func planChanges(current, desired []*contract.Endpoint) (c contract.Changes) {
 	byKey := func(all []*contract.Endpoint) map[contract.Key]*contract.Endpoint {
 		found := map[contract.Key]*contract.Endpoint{}
@@ -139,7 +135,6 @@ func planChanges(current, desired []*contract.Endpoint) (c contract.Changes) {
 	return c
 }
 
-// runCycle is one of external-dns with these endpoints, and returns the code of its changes, 0 where it has none.
 func (b *bridge) runCycle(endpoints ...*contract.Endpoint) int {
 	b.t.Helper()
 	changes := planChanges(b.readEndpoints("GET", "/records", nil), b.readEndpoints("POST", "/adjustendpoints", endpoints))
@@ -150,7 +145,6 @@ func (b *bridge) runCycle(endpoints ...*contract.Endpoint) int {
 	return code
 }
 
-// endpointOf is what a source makes: RESOURCE NAME TYPE TARGET,TARGET.
 func endpointOf(text string) *contract.Endpoint {
 	words := strings.Fields(text)
 	e := &contract.Endpoint{DNSName: words[1] + ".example.org", RecordType: words[2], Targets: strings.Split(words[3], ",")}
@@ -162,7 +156,6 @@ func endpointOf(text string) *contract.Endpoint {
 	return e
 }
 
-// versionsOf are the resourceVersions of all Records, which a write changes.
 func (b *bridge) versionsOf() map[string]string {
 	b.t.Helper()
 	versions := map[string]string{}
@@ -183,8 +176,8 @@ func (b *bridge) readContents() string {
 	return strings.Join(lines, "; ")
 }
 
-// Cycles of external-dns before a real server: what is refused is left out and blocks nothing, what is right stands
-// after one cycle, and a name is never without an RRset while its type changes.
+// Cycles of external-dns against a real server: refused endpoints are left out and block nothing, valid endpoints are
+// written in the first cycle, and a name never lacks an RRset while its type changes.
 func TestExternalDNS_byCycles(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -200,7 +193,7 @@ func TestExternalDNS_byCycles(t *testing.T) {
 		{[]string{stolen, api, www}, 0, "team-a www.a A 192.0.2.1; team-b api.b CNAME lb.example.net."},
 		{[]string{"ingress/team-a/web www.a A 192.0.2.1,192.0.2.2", api}, 204,
 			"team-a www.a A 192.0.2.1192.0.2.2; team-b api.b CNAME lb.example.net."},
-		{[]string{"ingress/team-a/web www.a A nonsense", api}, 0, // what is refused removes nothing
+		{[]string{"ingress/team-a/web www.a A nonsense", api}, 0, // a refused target removes nothing
 			"team-a www.a A 192.0.2.1192.0.2.2; team-b api.b CNAME lb.example.net."},
 		{[]string{"service/team-b/api api.b A 192.0.2.9", "service/team-b/api api.b AAAA 2001:db8::9"}, 204,
 			"team-b api.b A 192.0.2.9; team-b api.b AAAA 2001:db8::9"},
@@ -222,8 +215,8 @@ func TestExternalDNS_byCycles(t *testing.T) {
 	}
 }
 
-// E1: a Record with the owner's label that a tenant made by hand is not ours: it is neither told of nor removed, and an
-// object of our name is not taken over (attack: a forged Record).
+// E1: a Record with the owner's label that a tenant created by hand is neither listed nor removed, and an object with
+// our name is not taken over (attack: a forged Record).
 func TestExternalDNS_takesOverNothing(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -243,7 +236,7 @@ func TestExternalDNS_takesOverNothing(t *testing.T) {
 	if code := b.runCycle(endpointOf("ingress/team-b/web taken.b A 192.0.2.1")); code != 0 {
 		t.Errorf("it answered %d", code)
 	}
-	// External-dns would have to be told of a Record to delete it; one that asks all the same deletes nothing.
+	// external-dns deletes only listed Records; an explicit deletion of the forged Record has no effect.
 	code, _ := b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{
 		Delete: []*contract.Endpoint{endpointOf("ingress/team-b/web forged.b A 203.0.113.6")}})
 	if code != http.StatusNoContent || !maps.Equal(before, b.versionsOf()) {
@@ -251,8 +244,8 @@ func TestExternalDNS_takesOverNothing(t *testing.T) {
 	}
 }
 
-// E1: what is changed or deleted is in the namespace where it stands, whatever the label of an endpoint says (attack: a
-// forged label).
+// E1: changes and deletions apply in the namespace of the Record, regardless of an endpoint's label (attack: a forged
+// label).
 func TestExternalDNS_followsNoLabel(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -273,8 +266,8 @@ func TestExternalDNS_followsNoLabel(t *testing.T) {
 	}
 }
 
-// E1: a Record that no zone takes keeps no other tenant from its name (attack: one of our field manager and label, made
-// before the zone is there, with the address that the other will want).
+// E1: a Record in no zone keeps no other tenant from its name (attack: a Record with our field manager and label,
+// created before the zone, with the address that the victim wants).
 func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -293,7 +286,7 @@ func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 		metav1.CreateOptions{}))(t)
 	wanted := endpointOf("ingress/team-a/web - A 192.0.2.1")
 	wanted.DNSName = "late.example.net"
-	for range 2 { // the forged one goes first
+	for range 2 { // the first cycle removes the forged Record
 		if code := b.runCycle(wanted); code != 204 {
 			t.Fatal(code, b.readContents())
 		}
@@ -309,7 +302,7 @@ func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 	}
 }
 
-// E4, X2: two namespaces want one name, with the same address or with others. External-dns drops one of equal endpoints
+// E4, X2: two namespaces claim one name, with equal or different addresses. external-dns drops one of equal endpoints
 // and joins others, at random: after the first cycle nothing is written.
 func TestExternalDNS_doesNotFlap(t *testing.T) {
 	t.Parallel()
@@ -346,7 +339,7 @@ func TestExternalDNS_doesNotFlap(t *testing.T) {
 	}
 }
 
-// What external-dns' TXT registry writes is given back, and is in no zone.
+// TXT records of external-dns' registry are returned, and are in no zone.
 func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -365,7 +358,7 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	if has := b.readContents(); has != "team-a www.a A 192.0.2.1" {
 		t.Error(has)
 	}
-	// A text that another type at the name has kept is not written again, and goes with the last Record alone.
+	// A registry text kept by another type at the name is not written again, and goes only with the last Record.
 	six := endpointOf("ingress/team-a/web www.a AAAA 2001:db8::1")
 	for i, changes := range []contract.Changes{
 		{Create: []*contract.Endpoint{six}}, {Delete: []*contract.Endpoint{www, text}},
@@ -382,8 +375,8 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	}
 }
 
-// E1: texts in the annotation of a Record are of external-dns' registry alone (attack: a text that another tenant will
-// want, so that external-dns takes it for there).
+// E1: annotated texts of a Record are only for external-dns' registry (attack: a text that another tenant wants, so
+// that external-dns takes that record as existing).
 func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -401,7 +394,7 @@ func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
 	}
 }
 
-// E3: external-dns ends at any status but 5xx, so nothing that it may send is answered by another.
+// E3: external-dns exits at any status but 5xx, so every request of external-dns gets success or 5xx.
 func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -426,7 +419,7 @@ func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.mediaType, code, answer, c.code)
 		}
 	}
-	b.process.Kill() // the API server: external-dns waits
+	b.process.Kill() // without the API server, external-dns must wait
 	began := time.Now()
 	for _, request := range [][2]string{{"GET", "/records"}, {"POST", "/adjustendpoints"}, {"POST", "/records"}} {
 		body := any([]byte("{}"))

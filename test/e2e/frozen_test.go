@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// flipOctet changes one octet of the stored value whose key has a part in it.
 func (r *running) flipOctet(part, value, damaged string) {
 	r.t.Helper()
 	endpoints, release, err := embed.Reach(r.t.Context(), r.dir, func(string) {})
@@ -39,9 +38,9 @@ func (r *running) flipOctet(part, value, damaged string) {
 	r.t.Fatalf("no key with %s has %s in its value", part, value)
 }
 
-// F30: one octet of a stored Record is another. After a restart its zone is frozen: not answered, not transferred, not
-// listed, and said so in the log, in the metrics and by verify; the others are served. One in the journal is never
-// served either. fsck finds both, and what is mended is served again.
+// F30: an octet of a stored Record changes. After a restart, the Record's zone is frozen: not answered, transferred
+// or listed, and reported in the log, in metrics and by verify. Other zones are served, a damaged journal step never
+// is. fsck finds both, and after a repair both are served.
 func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	dir := t.TempDir()
 	r := runUp(t, dir)
@@ -102,7 +101,6 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 		t.Errorf("fsck: %v\n%s", err, out)
 	}
 
-	// A primary by itself serves the others, too.
 	apart, dns, health := r.startPrimary()
 	waitUntil(t, "the primary by itself says that a zone is frozen",
 		func() bool { return metricsOf(t, health).parseMetrics()["kubizone_view_frozen_zones"] == 1 })
@@ -129,7 +127,6 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	})
 }
 
-// readConditions returns a Zone with its conditions.
 func (r *running) readConditions(zone string) string {
 	r.t.Helper()
 	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(zone).DoRaw(r.t.Context()))(r.t)

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// transfer takes a zone by AXFR, or by IXFR from a serial, and returns how many records came.
+// transferFrom uses AXFR, or IXFR from a serial, and returns the number of records.
 func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int) {
 	t.Helper()
 	q := new(mdns.Msg)
@@ -35,8 +35,8 @@ func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int)
 	return records
 }
 
-// Metrics that operators watch have stable names, tells of no tenant, and says what happened: in `kubizone up`, which
-// is API server and primary, and in `kubizone primary`.
+// Metrics for operators have stable names, reveal no tenant, and count events: in `kubizone up`, which is API server
+// and primary, and in `kubizone primary`.
 func TestMetrics_ofRealProcesses(t *testing.T) {
 	r := runUp(t, t.TempDir(), "--transfer-to", findDeaf(t))
 	r.makeZone("org", "example.org.")
@@ -44,8 +44,7 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	if _, err := records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "org-www"}, Spec: v1alpha1.RecordSpec{DomainName: "twice.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	// A difference leads from a serial that the primary has had to the one that it has: it learns of a write after
-	// the writer does.
+	// An IXFR needs serials that the primary has served, and the primary lags behind a write.
 	before := r.waitForZone("org", r.dns)
 	r.makeRecord("more", "more.example.org.", "192.0.2.2")
 	r.waitForZone("org", r.dns)
@@ -79,7 +78,7 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 		`kubizone_primary_notifies_total{result="confirmed"}`:               0,
 		`kubizone_primary_connections_refused_total`:                        0,
 	}
-	// A NOTIFY fails after a while, etcd is asked now and then, and a transfer counts when its last octet has gone.
+	// NOTIFY fails after a while, etcd is polled at intervals, and a transfer counts after its last octet.
 	waitUntil(t, "a NOTIFY that failed, a journal that was measured, transfers that have ended", func() bool {
 		got := r.readMetrics().parseMetrics()
 		return got[`kubizone_primary_notifies_total{result="failed"}`] > 0 && got["kubizone_journal_transactions"] > 0 &&
@@ -116,7 +115,6 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	}
 }
 
-// countEnded returns how many transfers did, however.
 func countEnded(of map[string]float64) (transfers float64) {
 	for name, is := range of {
 		if strings.HasPrefix(name, "kubizone_primary_transfers_total{") {
@@ -126,10 +124,9 @@ func countEnded(of map[string]float64) (transfers float64) {
 	return transfers
 }
 
-// some is what a metric is that may have any value.
+// some matches any value.
 const some = -1
 
-// checkMetrics holds what is there to the least it must be; 0 is exactly that.
 func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {
 	t.Helper()
 	all := got.parseMetrics()
@@ -144,7 +141,6 @@ func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {
 	}
 }
 
-// findDeaf returns an address at which no process listens.
 func findDeaf(t *testing.T) string {
 	t.Helper()
 	at := must.Get(rig.FreePort())(t)

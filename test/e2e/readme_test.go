@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// passing replaces what differs from run to run: ages, times, progress, what dig says of itself, serials (which hold
-// the day) and hashes (which do not, but a table cuts them by column width).
+// passing replaces output that differs between runs: ages, times, progress, dig's own lines, serials (which contain
+// the day) and hashes (which a table truncates).
 var passing = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -31,7 +31,7 @@ var passing = []struct {
 	{regexp.MustCompile(`\b(\d+[hms])+ *(\n|$)`), "AGE\n"},
 	{regexp.MustCompile(`\b(\d+[hms])+ `), "AGE "},
 	{regexp.MustCompile(`\bin \d+\.\d s\b`), "in TIME"},
-	{regexp.MustCompile(`(?m)^loading .*\n`), ""}, // progress, which a fast machine does not show
+	{regexp.MustCompile(`(?m)^loading .*\n`), ""}, // progress, absent on a fast machine
 	{regexp.MustCompile(`DiG \S+|Query time: \d+|WHEN: .*`), "DIG"},
 	{regexp.MustCompile(` +`), " "},
 }
@@ -43,7 +43,7 @@ func normalizeText(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// abridgeOutput leaves out of the lines of an output what the lines "..." of the page stand for.
+// abridgeOutput drops the lines that "..." of the page replaces.
 func abridgeOutput(output, like []string) (kept []string) {
 	for i, line := range like {
 		if line == "..." {
@@ -58,17 +58,16 @@ func abridgeOutput(output, like []string) (kept []string) {
 	return append(kept, output...)
 }
 
-// root is a file of the root zone, which has so many entries, and so many RRsets without those of the SOA and the NS of
-// the apex.
+// root is a file of the root zone. entries is the number of records, sets that of RRsets without the apex SOA and NS.
 type root struct {
 	path          string
 	entries, sets int
 }
 
-// wholeRoot is the root zone of 2018-03-12, by its path in the repository, as docs/tour.md shows it.
+// wholeRoot is the root zone of 2018-03-12 in docs/tour.md, by its path in the repository.
 var wholeRoot = root{"test/testdata/root-2018031200.zone", 18052, 10853}
 
-// chooseRoot returns the root zone with an absolute path: in the short form it has some top-level domains.
+// chooseRoot returns the root zone with an absolute path; the short form has only some top-level domains.
 func chooseRoot(t *testing.T) root {
 	if rig.Long() {
 		return root{must.Get(filepath.Abs(filepath.Join("../..", wholeRoot.path)))(t), wholeRoot.entries, wholeRoot.sets}
@@ -76,11 +75,10 @@ func chooseRoot(t *testing.T) root {
 	return must.Get(someRoot(t.TempDir()))(t)
 }
 
-// asks are the commands that change nothing: conditions and name servers follow a write within moments.
+// asks matches read-only commands: conditions and name servers follow a write within moments.
 var asks = regexp.MustCompile(`^(kubectl get|kubizone (why|who|changes)|dig) `)
 
-// TestPages_commandsAreTrue runs the commands of pages for users, in the order of the pages, at one server with the
-// examples, and compares what they print. A block with a name behind its language is a file that they use.
+// The pages share a server with the examples. A block with a name after its language is a file for the commands.
 func TestPages_commandsAreTrue(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -121,8 +119,7 @@ func TestPages_commandsAreTrue(t *testing.T) {
 	}
 }
 
-// someRoot writes some top-level domains of the real root zone, those that docs/tour.md shows among them, with its apex
-// and the glue that these name, into a file of the same name in dir.
+// someRoot writes some top-level domains of the real root zone, including those in docs/tour.md.
 func someRoot(dir string) (root, error) {
 	text, err := os.ReadFile(filepath.Join("../..", wholeRoot.path))
 	if err != nil {
@@ -158,10 +155,10 @@ func someRoot(dir string) (root, error) {
 	return r, os.WriteFile(r.path, []byte(some.String()), 0o600)
 }
 
-// describeLoad is how `make run` says that it has loaded the zone.
 func (r root) describeLoad() string { return fmt.Sprintf("%d RRsets; %d written", r.sets+1, r.sets+2) }
 
-// fitsScreen: a first user reads all of it at once. Lines that etcd logs on a slow machine are not counted.
+// fitsScreen requires that a first user sees the whole output at once, not counting etcd's log lines on a slow
+// machine.
 func fitsScreen(t *testing.T, said string) {
 	t.Helper()
 	var long []string
@@ -181,8 +178,8 @@ func fitsScreen(t *testing.T, said string) {
 
 var logged = regexp.MustCompile(`^[IWEF]\d{4} `)
 
-// TestReadme_tourIsTrue runs the commands of docs/tour.md, the first of which is `make run`, and after it those of
-// README.md, and compares what they print. UPDATE_STORIES=1 shows the real output whole, to be pasted.
+// The commands of docs/tour.md come first, then those of README.md. UPDATE_STORIES=1 shows the whole output for
+// pasting.
 func TestReadme_tourIsTrue(t *testing.T) {
 	needPrograms(t)
 	steps := must.Get(rig.ReadConsole("../../docs/tour.md", ""))(t)
@@ -235,7 +232,7 @@ func TestReadme_tourIsTrue(t *testing.T) {
 		t.Fatalf("%v\n%s", err, server.Log())
 	}
 	compare(steps[0], server.Log())
-	// A first user reads what is always there as noise. That the tenants share a name is what the examples show.
+	// Constant warnings would be noise for a first user. The shared name of the tenants is intended by the examples.
 	warned := regexp.MustCompile(`(?m)^warning: .*$`).FindAllString(server.Log(), -1)
 	if len(warned) != 1 || !strings.Contains(warned[0], "A at status.example.org. joins values of other records (shared: true)") {
 		t.Errorf("make run warns of\n%s", strings.Join(warned, "\n"))
@@ -249,7 +246,7 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	for _, s := range steps[1:] {
 		cmd := exec.Command("bash", "-c", here.Replace(s.Line))
 		cmd.Dir, cmd.Env = "../..", append(env, "KUBECONFIG="+filepath.Join(data, "kubeconfig"))
-		out, _ := cmd.CombinedOutput() // a refusal is part of the tour: what it prints decides
+		out, _ := cmd.CombinedOutput() // a refusal is part of the tour: the output decides
 		compare(s, string(out))
 	}
 }

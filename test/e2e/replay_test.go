@@ -18,18 +18,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// exchange is a request that a client made when it was recorded, and what it needs of the answer.
+// exchange has only the part of the answer that the client needs.
 type exchange struct {
 	method, path string
 	header       http.Header
 	body         string
 	status       int
-	answer       any // a part of the first JSON value of the answer
+	answer       any // part of the answer's first JSON value
 }
 
-// parseExchanges reads a recording: blocks with empty lines between them. The first line of a block is METHOD PATH,
-// then come headers, the body, which begins with "{" or "[", and as last line "< STATUS" with a part of the answer.
-// Lines that begin with "#" are comments.
+// parseExchanges parses a recording: blocks separated by empty lines. A block has METHOD PATH, headers, the body,
+// which begins with "{" or "[", and as last line "< STATUS" with a part of the answer. Lines that begin with "#" are
+// comments.
 func parseExchanges(text string) (all []exchange, err error) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		e := exchange{header: http.Header{}}
@@ -62,8 +62,7 @@ func parseExchanges(text string) (all []exchange, err error) {
 	return all, nil
 }
 
-// replayFile FILE sends the requests of a recording as the user of $KUBECONFIG and compares what the client needs of
-// the answers.
+// replayFile FILE sends the requests of a recording as the user of $KUBECONFIG.
 func replayFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: replay FILE")
@@ -87,7 +86,7 @@ func replayFile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// compareAnswer reads no more than the first JSON value of the answer, which is the first event of a watch.
+// compareAnswer reads only the first JSON value, which is the first event of a watch.
 func (e *exchange) compareAnswer(response *http.Response) error {
 	defer response.Body.Close()
 	var answer any
@@ -102,8 +101,8 @@ func (e *exchange) compareAnswer(response *http.Response) error {
 	return nil
 }
 
-// holdsPart reports whether a JSON value has all that a part of it says: the fields of objects, and some element of a
-// list for each element. null is any value.
+// holdsPart reports whether a JSON value contains a part: all fields of objects, and a matching element for each
+// element of a list. null matches any value.
 func holdsPart(whole, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -128,7 +127,6 @@ func holdsPart(whole, part any) bool {
 	return reflect.DeepEqual(whole, part)
 }
 
-// makeUser returns an HTTP client with the credentials of $KUBECONFIG.
 func makeUser(ts *testscript.TestScript) *http.Client {
 	cmd := exec.Command(binaries.kubectl, "config", "view", "--raw", "--flatten", "-o", "json")
 	cmd.Env = makeEnvironment(ts)

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// S6.9: one backup is restored twice, and both stores are written to. An informer and a BIND that run all the while
-// have exactly what the second one has: no resourceVersion and no serial is given twice.
+// S6.9: a backup is restored twice, and both stores are written to. An informer and a BIND running throughout have
+// exactly the second store's content: no resourceVersion and no serial is used twice.
 func TestRestore_ofOneBackupTwice(t *testing.T) {
 	needPrograms(t)
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -56,7 +56,7 @@ func TestRestore_ofOneBackupTwice(t *testing.T) {
 	}
 	dir := t.TempDir()
 	backup := filepath.Join(dir, "backup")
-	restore := func(to string) string { // with the credentials of clients, which no backup has
+	restore := func(to string) string { // adds the client credentials, which backups omit
 		t.Helper()
 		data := filepath.Join(dir, to)
 		if out, err := exec.CommandContext(ctx, binaries.kubizone, "restore", backup, "--data-dir", data).CombinedOutput(); err != nil {

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// running is a real `kubizone up`, and a client of it.
 type running struct {
 	*process
 	t      *testing.T
@@ -35,7 +34,6 @@ type running struct {
 	client versioned.Interface
 }
 
-// runUp starts `kubizone up` on dir and returns when it is ready. It is ended with the test.
 func runUp(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	ports := [2]string{}
@@ -55,7 +53,7 @@ func runUp(t *testing.T, dir string, args ...string) *running {
 	return r
 }
 
-// startPrimary starts `kubizone primary` beside it, and returns where it answers and the URL of its metrics.
+// startPrimary returns the DNS address and the URL of the metrics.
 func (r *running) startPrimary() (apart *process, dns, metrics string) {
 	r.t.Helper()
 	ports := [2]string{}
@@ -73,7 +71,6 @@ func (r *running) startPrimary() (apart *process, dns, metrics string) {
 	return apart, ports[0], "http://" + ports[1] + "/metrics"
 }
 
-// makeZone makes a zone that every namespace may write into, with one name server and the address of www.
 func (r *running) makeZone(object, fqdn string) {
 	r.t.Helper()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: object}, Spec: v1alpha1.ZoneSpec{
@@ -91,13 +88,11 @@ func (r *running) makeRecord(object, fqdn, address string) {
 	must.Get(r.client.KubizoneV1alpha1().Records("dns").Create(r.t.Context(), record, metav1.CreateOptions{}))(r.t)
 }
 
-// readEntries returns the master file of a zone, or why there is none.
 func (r *running) readEntries(object string) (string, error) {
 	text, err := r.client.KubizoneV1alpha1().RESTClient().Get().Namespace("dns").Resource("zones").Name(object).SubResource("entries").Param("format", "text").DoRaw(r.t.Context())
 	return string(text), err
 }
 
-// sendQuery returns the answer of a DNS server.
 func (r *running) sendQuery(server, qname string, qtype uint16) *mdns.Msg {
 	r.t.Helper()
 	q := new(mdns.Msg)
@@ -110,7 +105,7 @@ func (r *running) sendQuery(server, qname string, qtype uint16) *mdns.Msg {
 	return answer
 }
 
-// waitForZone waits until a DNS server has the zone as its status tells, and returns the serial.
+// waitForZone waits for the serial in the Zone's status.
 func (r *running) waitForZone(zone, server string) (serial uint32) {
 	r.t.Helper()
 	is := must.Get(r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{}))(r.t)
@@ -121,7 +116,6 @@ func (r *running) waitForZone(zone, server string) (serial uint32) {
 	return uint32(is.Status.Serial)
 }
 
-// waitUntil waits for a fact.
 func waitUntil(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitTimeout); !true(); time.Sleep(50 * time.Millisecond) {
@@ -131,14 +125,12 @@ func waitUntil(t *testing.T, what string, true func() bool) {
 	}
 }
 
-// readMetrics reads /metrics of the API server.
 func (r *running) readMetrics() metricsText {
 	r.t.Helper()
 	text := must.Get(r.client.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(r.t.Context()))(r.t)
 	return metricsText(text)
 }
 
-// metricsText is what a process serves at /metrics.
 type metricsText string
 
 var line = regexp.MustCompile(`(?m)^(kubizone_[a-z_]+(?:\{[^}]*\})?) (\S+)$`)
@@ -151,7 +143,6 @@ func (f metricsText) parseMetrics() map[string]float64 {
 	return found
 }
 
-// metricsOf reads a listener without credentials.
 func metricsOf(t *testing.T, url string) metricsText {
 	t.Helper()
 	answer := must.Get(http.Get(url))(t)
@@ -163,7 +154,7 @@ func metricsOf(t *testing.T, url string) metricsText {
 	return metricsText(text)
 }
 
-// labels that would tell of tenants, or grow with what they store.
+// forbidden matches labels that reveal tenants or grow with their data.
 var forbidden = regexp.MustCompile(`(?m)^kubizone_.*\b(zone|namespace|name|fqdn|peer|record|uid)="|^kubizone_.*(example\.(org|net)|192\.0\.2\.)`)
 
 func (f metricsText) tellsOfTenants() string {

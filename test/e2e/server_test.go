@@ -22,16 +22,14 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
-// ready is the line by which `kubizone up` says that it serves.
 var ready = regexp.MustCompile(`(?m)^ready`)
 
 type storyKey struct{}
 
-// story is what a running story holds: at most one server, started by up and again after down, and its
-// secondaries.
+// story has at most one server, started by up and again after down, and secondaries.
 type story struct {
 	server      *process
 	listen, dns string
@@ -49,14 +47,13 @@ func (s *story) endStory() {
 	}
 }
 
-// choosePorts settles the server's ports before it runs, so that a secondary can be told of them.
+// choosePorts precedes the server's start, for secondaries that start first.
 func (s *story) choosePorts(ts *testscript.TestScript) {
 	if s.listen == "" {
 		s.listen, s.dns = "127.0.0.1:"+freePort(ts), "127.0.0.1:"+freePort(ts)
 	}
 }
 
-// process is a program that runs beside the story.
 type process struct {
 	*rig.Process
 	name string
@@ -69,7 +66,7 @@ func startProcess(dir string, env []string, name string, args ...string) (*proce
 	return &process{started, filepath.Base(name)}, err
 }
 
-// waitLine returns when a line of the output matches, or says why none will.
+// waitLine waits until a line of the output matches.
 func (p *process) waitLine(line *regexp.Regexp) error {
 	for end := time.Now().Add(waitTimeout); !line.MatchString(p.Log()); time.Sleep(20 * time.Millisecond) {
 		if p.ended() && !line.MatchString(p.Log()) {
@@ -91,7 +88,6 @@ func (p *process) ended() bool {
 	}
 }
 
-// stopProcess asks the program to end, as Ctrl-C does, and returns what it says to that.
 func (p *process) stopProcess() error {
 	if err := p.Signal(os.Interrupt); err != nil {
 		return err
@@ -99,7 +95,6 @@ func (p *process) stopProcess() error {
 	return p.waitEnd()
 }
 
-// waitEnd returns what the program says when it ends, and kills it where it does not.
 func (p *process) waitEnd() error {
 	select {
 	case <-p.Ended():
@@ -124,9 +119,8 @@ func freePort(ts *testscript.TestScript) string {
 	return strconv.Itoa(int(addr.Port()))
 }
 
-// startUp [FLAG...] starts `kubizone up` on $WORK/data and returns when it is ready; a second up after down
-// keeps the ports. Its output until then is the command's stdout. `! up` wants it to end with an error
-// instead, which becomes stderr.
+// startUp [FLAG...] starts `kubizone up` on $WORK/data, on the same ports after down, and returns when ready. The
+// output becomes the command's stdout. `! up` expects an exit with an error, which becomes stderr.
 func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	s.choosePorts(ts)
@@ -157,7 +151,7 @@ func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("DNS_PORT", dnsPort)
 }
 
-// stopUp [-kill] ends the server, by Ctrl-C or by SIGKILL. Its whole output is the command's stdout.
+// stopUp [-kill] ends the server by Ctrl-C or SIGKILL. The server's whole output becomes the command's stdout.
 func stopUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	if neg || s.server == nil {
@@ -175,7 +169,7 @@ func stopUp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until its output matches (or no longer does).
+// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until the output matches (or no longer matches).
 func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
@@ -183,7 +177,7 @@ func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	pollProgram(ts, waitTimeout, args)
 }
 
-// runWithin DURATION [-not] PATTERN PROGRAM [ARG...] is until, for what promises a time.
+// runWithin DURATION [-not] PATTERN PROGRAM [ARG...] is until with a time limit, for timed promises.
 func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
@@ -216,14 +210,15 @@ func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) 
 	}
 }
 
-// askAnonymously PATH asks the API server without any credentials; the answer becomes "STATUS BODY" on stdout.
+// askAnonymously PATH sends a request without credentials to the API server; the answer becomes "STATUS BODY" on
+// stdout.
 func askAnonymously(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: anonymous PATH")
 	}
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a client without a kubeconfig has no CA either
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // without a kubeconfig, a client has no CA
 	}}
 	response, err := client.Get("https://" + ts.Getenv("API") + args[0])
 	ts.Check(err)
@@ -233,7 +228,6 @@ func askAnonymously(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%d %s\n", response.StatusCode, body)
 }
 
-// findPort NAME puts a free port into the variable.
 func findPort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: port NAME")
@@ -241,7 +235,6 @@ func findPort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], freePort(ts))
 }
 
-// readSerial NAME NAMESPACE/ZONE puts the zone's status.serial into the variable.
 func readSerial(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serial NAME NAMESPACE/ZONE")

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startUpdatablePrimary NAME ZONE DIR starts BIND as primary of a zone that takes dynamic updates, and puts its port
-// into the variable. The key is in DIR as a Secret has it (name, algorithm, secret) and in update.key as BIND does.
+// startUpdatablePrimary NAME ZONE DIR starts BIND as primary of a zone that accepts dynamic updates, and stores the
+// port in the variable. DIR has the key in the files of a Secret (name, algorithm, secret) and in BIND's update.key.
 func startUpdatablePrimary(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: updatable NAME ZONE DIR")

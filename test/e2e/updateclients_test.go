@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// format returns what `kubizone updatekey show` prints for a client that updates zone at a server.
 func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key rig.TSIGKey, transfers bool) string {
 	t.Helper()
 	text := must.Get(os.ReadFile(filepath.Join("../../pkg/cmd/updatekey/formats", client+".txt")))(t)
@@ -45,7 +44,6 @@ func readFormat(t *testing.T, client string, at netip.AddrPort, zone string, key
 	return out.String()
 }
 
-// runClient runs a client in a directory of its own, with more in its environment, and returns what it prints.
 func (u *updated) runClient(env []string, program string, args ...string) (string, error) {
 	u.t.Helper()
 	command := exec.CommandContext(rig.Within(u.t, 3*time.Minute), program, args...)
@@ -55,8 +53,8 @@ func (u *updated) runClient(env []string, program string, args ...string) (strin
 	return string(said), err
 }
 
-// TestUpdatesPage_isTrue applies the objects of docs/updates.md and runs its commands. Those that need Secrets of a
-// cluster are typed by test/cluster/testdata/updatekey.txtar.
+// The objects and commands are those of docs/updates.md. test/cluster/testdata/updatekey.txtar runs commands that
+// need Secrets of a cluster.
 func TestUpdatesPage_isTrue(t *testing.T) {
 	t.Parallel()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
@@ -95,8 +93,8 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 	}
 }
 
-// certified is an updated server with the zone example.net, which a BIND serves to the public and forwards updates
-// of, and an ACME server that asks that BIND. The hidden primary answers unsigned questions of the BIND alone.
+// certified is an updated server with the zone example.net, an ACME server, and a BIND that serves the zone to the
+// public and the ACME server, and forwards updates. The hidden primary answers unsigned queries only from the BIND.
 type certified struct {
 	*updated
 	bind         *rig.BIND
@@ -105,7 +103,7 @@ type certified struct {
 	teamA, teamB rig.TSIGKey
 }
 
-// bindSource is where the BIND asks from, so that it is another client of the hidden primary than those that update.
+// The BIND's source address differs from that of updating clients.
 const bindSource = "127.0.0.2"
 
 func runCertified(t *testing.T) *certified {
@@ -139,7 +137,6 @@ func runCertified(t *testing.T) *certified {
 	return c
 }
 
-// checkCertificate reads the certificate that a client has got, and what its challenges have left.
 func (c *certified) checkCertificate(file string, names ...string) {
 	c.t.Helper()
 	block, _ := pem.Decode(must.Get(os.ReadFile(file))(c.t))
@@ -152,7 +149,6 @@ func (c *certified) checkCertificate(file string, names ...string) {
 	}
 }
 
-// runCertbot has certbot ask for a certificate, and returns the file that it would be in.
 func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKey, signs bool, names ...string) (file, said string,
 	err error) {
 	c.t.Helper()
@@ -169,7 +165,6 @@ func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKe
 	return filepath.Join(dir, "live", "got", "cert.pem"), said, err
 }
 
-// runLego has lego ask for a certificate, and returns the file that it would be in.
 func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
 	c.t.Helper()
 	dir := c.t.TempDir()
@@ -189,10 +184,9 @@ func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, 
 	return filepath.Join(dir, "certificates", strings.ReplaceAll(names[0], "*", "_")+".crt"), said, err
 }
 
-// S13.1, S13.7: certbot, which signs its question for the zone, at the hidden primary, and lego, which does not and
-// asks a secondary that forwards updates, get certificates from a real ACME server, by a key that may write
-// challenges and nothing else. The key of another tenant gets none for these names, and the hidden primary tells lego
-// nothing.
+// S13.1, S13.7: certbot, which signs its SOA query, at the hidden primary, and lego, which does not, at a forwarding
+// secondary, get certificates from a real ACME server by a key for challenges only. Another tenant's key gets none,
+// and the hidden primary refuses lego's queries.
 func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 	t.Parallel()
 	certbot := rig.Need(rig.Find("certbot", "hack/install-peers.sh"))(t)
@@ -213,7 +207,7 @@ func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 	}
 }
 
-// checkClient has a client get certificates for a name, a wildcard and both, and none by the key of another tenant.
+// checkClient requires certificates for a name, a wildcard and both, and none with another tenant's key.
 func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names ...string) (file, said string, err error)) {
 	c.t.Helper()
 	for _, names := range [][]string{{"www.a.example.net"}, {"*.www.a.example.net"}, {"*.www.a.example.net", "www.a.example.net"}} {
@@ -229,7 +223,6 @@ func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names .
 	}
 }
 
-// runLego5 has lego 5 ask for a certificate, and returns the file that it would be in.
 func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
 	c.t.Helper()
 	env := []string{"LEGO_CA_CERTIFICATES=" + c.acme.Root, "DNSUPDATE_SEQUENCE_INTERVAL=1", "DNSUPDATE_POLLING_INTERVAL=1",
@@ -244,8 +237,8 @@ func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey,
 	return file, said, err
 }
 
-// S13.1, S13.8: what signs its question for the zone, or needs none, is told the hidden primary alone: certbot and
-// lego in their present versions.
+// S13.1, S13.8: clients that sign their SOA query, or need none, can use only the hidden primary: certbot and lego in
+// their present versions.
 func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -258,7 +251,7 @@ func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	c.checkClient("lego", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runLego5(lego, c.primary, key, names...)
 	})
-	// The secondary does not know the key, so its question is not signed there.
+	// The secondary does not know the key: certbot must not sign there.
 	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runCertbot(certbot, c.bind.Addr, key, false, names...)
 	})
@@ -268,7 +261,7 @@ func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	}
 }
 
-// sendLease sends what a DHCP server tells D2 of a lease: its number of octets and JSON.
+// D2 gets leases from a DHCP server: the number of octets, then JSON.
 func sendLease(t *testing.T, to netip.AddrPort, remove bool, dhcid, address string) {
 	t.Helper()
 	change := 0
@@ -283,8 +276,8 @@ func sendLease(t *testing.T, to netip.AddrPort, remove bool, dhcid, address stri
 	must.Get(connection.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)))(t)
 }
 
-// S13.4, S13.6: Kea's D2 writes the names of leases: address and DHCID, and the pointer back. The name that one host
-// has no other one takes, and what a host had goes with its lease.
+// S13.4, S13.6: Kea's D2 writes the names of leases: address, DHCID and pointer. Another host cannot take a name in
+// use, and a host's records go with the lease.
 func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Find("kea-dhcp-ddns", "hack/install-peers.sh"))(t)
@@ -311,7 +304,7 @@ func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
 		}
 	})
 	const one, other = "0001010A0B0C", "0001010D0E0F"
-	const ofOne = "AAEBCgsM" // as a zone has it
+	const ofOne = "AAEBCgsM" // in zone file form
 	first := "20.2.0.192.in-addr.arpa. DHCID 1800 " + ofOne + "; 20.2.0.192.in-addr.arpa. PTR 1800 h.apps.example.org."
 	second := strings.ReplaceAll(first, "20.2.0", "22.2.0")
 	forward := func(address string) string { return "; h.apps A 1800 " + address + "; h.apps DHCID 1800 " + ofOne }
@@ -335,7 +328,7 @@ func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
 	}
 }
 
-// runOwned is an updated server with the zone example.net, all of whose names its own namespace and team-a may write.
+// runOwned lets the zone's namespace and team-a write all names of example.net.
 func runOwned(t *testing.T) *updated {
 	u := runUpdated(t, t.TempDir())
 	all := []v1alpha1.RecordDelegation{{Pattern: "*"}}
@@ -346,7 +339,7 @@ func runOwned(t *testing.T) *updated {
 	return u
 }
 
-// byDnspython writes as a program with dnspython does, by TCP and UDP, and prints each answer.
+// byDnspython uses TCP and UDP.
 const byDnspython = `
 import sys, dns.flags, dns.message, dns.query, dns.rcode, dns.tsigkeyring, dns.update
 host, port, name, secret = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
@@ -371,7 +364,7 @@ print(dns.query.tcp(query, host, port=port, timeout=60).answer)
 send(dns.query.tcp, lambda u: u.add("other.example.org.", 60, "A", "192.0.2.1"))
 `
 
-// S13.1, S13.4: a program with dnspython writes, reads what it wrote, and gets the answers of RFC 2136.
+// S13.1, S13.4: a program with dnspython writes, reads its changes, and gets the answers of RFC 2136.
 func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -389,8 +382,8 @@ func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	}
 }
 
-// S13.5, S13.8: octoDNS reads the zone by a key with transfer: Zone, makes of it what its files say, and has nothing
-// to do then. It cannot delete what no update made.
+// S13.5, S13.8: octoDNS reads the zone by a key with transfer: Zone, synchronises its files into the zone, and then
+// has no further changes. It cannot delete records that no update made.
 func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -424,8 +417,8 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	}
 }
 
-// S13.4, S13.8: the module of Ansible probes by prerequisites and signed questions, changes what differs, and nothing
-// at its second run.
+// S13.4, S13.8: Ansible's module probes by prerequisites and signed queries, writes differences, and changes nothing
+// in a second run.
 func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Find("ansible-playbook", "KUBIZONE_TEST_LONG=1 hack/install-peers.sh"))(t)
@@ -449,8 +442,8 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	}
 }
 
-// S13.8: external-dns with its rfc2136 provider writes what Ingresses of a cluster have, changes nothing while they
-// stay, removes what they have no more, and leaves what no update made, although it lists by AXFR and its policy is
+// S13.8: external-dns with its rfc2136 provider writes the hosts of Ingresses, changes nothing while the Ingresses
+// stay, and removes old hosts. Records that no update made stay, although external-dns lists by AXFR with policy
 // sync.
 func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startForwarders starts secondaries that pass updates on: BIND, which knows no update key, and Knot, which has to.
+// startForwarders starts secondaries that forward updates: BIND, which knows no update key, and Knot, which must know
+// them.
 func (u *updated) startForwarders(keys ...rig.TSIGKey) map[string]netip.AddrPort {
 	u.t.Helper()
 	primary := netip.MustParseAddrPort(u.dns)
@@ -36,8 +37,8 @@ func (u *updated) startForwarders(keys ...rig.TSIGKey) map[string]netip.AddrPort
 	return all
 }
 
-// S13.7: an update that a secondary passes on is judged by the signature of its client, not by the address of the
-// secondary: a forged or unsigned one changes nothing, and one beyond the key is refused (attack 99).
+// S13.7: a forwarded update is authorized by its client's signature, not by the secondary's address. A forged or
+// unsigned update changes nothing, and an update beyond the key is refused (attack 99).
 func TestUpdate_isForwarded_S13_7(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -58,7 +59,7 @@ func TestUpdate_isForwarded_S13_7(t *testing.T) {
 			line string
 			want []string
 		}{
-			{&forged, "update add forged." + host + " 60 A 192.0.2.1", []string{"NOTAUTH", "SERVFAIL"}}, // BIND has no answer to pass on
+			{&forged, "update add forged." + host + " 60 A 192.0.2.1", []string{"NOTAUTH", "SERVFAIL"}}, // BIND has no answer to forward
 			{nil, "update add unsigned." + host + " 60 A 192.0.2.1", []string{"REFUSED", "NOTAUTH"}},
 			{&key, "update add www.b.example.org 60 A 192.0.2.1", []string{"REFUSED"}},
 		} {

@@ -31,7 +31,6 @@ import (
 
 const updateSecret = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
 
-// updated is a running server with the zone example.org, into which team-a and team-b may write by update keys.
 type updated struct {
 	*running
 	secrets string
@@ -58,7 +57,7 @@ func runUpdated(t *testing.T, dir string, args ...string) *updated {
 	return u
 }
 
-// makeKey makes an UpdateKey, with a key of its own, and returns it when it is taken.
+// makeKey returns when the new key is served.
 func (u *updated) makeKey(namespace, object string, transfer v1alpha1.UpdateTransfer, patterns ...string) rig.TSIGKey {
 	u.t.Helper()
 	spec := v1alpha1.UpdateKeySpec{Transfer: transfer}
@@ -101,7 +100,6 @@ var digStatus = regexp.MustCompile(`(?s)status: (\w+).*ANSWER: (\d+)`)
 
 var refusedAs = regexp.MustCompile(`update failed: (\w+)`)
 
-// sendUpdate has nsupdate send a message for example.org to the primary, and returns the RCODE.
 func (u *updated) sendUpdate(key *rig.TSIGKey, lines ...string) string {
 	u.t.Helper()
 	return u.sendUpdateTo(netip.MustParseAddrPort(u.dns), key, lines...)
@@ -121,7 +119,7 @@ func (u *updated) sendUpdateTo(server netip.AddrPort, key *rig.TSIGKey, lines ..
 	return said + err.Error()
 }
 
-// readRecords returns what a namespace has, one Record a line: name of the zone, type, ttl, values.
+// readRecords returns sorted lines: name in the zone, type, ttl, values.
 func (u *updated) readRecords(namespace string) string {
 	u.t.Helper()
 	list := must.Get(u.client.KubizoneV1alpha1().Records(namespace).List(u.t.Context(), metav1.ListOptions{}))(u.t)
@@ -137,8 +135,8 @@ func (u *updated) readRecords(namespace string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, "; "), " ;", ";"))
 }
 
-// S13.1, S13.4, S13.5, S13.6, S13.7: nsupdate writes what a key may, message by message; each is in the zone, whole,
-// when it is answered, and what is refused changes nothing (attack 94).
+// S13.1, S13.4, S13.5, S13.6, S13.7: nsupdate writes the names that a key may write. Each message is completely in
+// the zone when answered, and a refused message changes nothing (attack 94).
 func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -167,7 +165,7 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 		{&key, "prereq yxdomain new.apps.example.org", "NXDOMAIN", fix + "; www.apps A 30 192.0.2.2"},
 		{&key, "update delete www.apps.example.org|update add www.apps.example.org 60 CNAME fix.apps.example.org.", "NOERROR",
 			fix + "; www.apps CNAME 60 fix.apps.example.org."},
-		// A lease as Kea writes it, and takes away.
+		// A lease as Kea writes and removes it.
 		{&key, "prereq nxdomain h.apps.example.org|update add h.apps.example.org 600 A 192.0.2.20|" +
 			"update add h.apps.example.org 600 DHCID " + dhcid, "NOERROR",
 			fix + "; h.apps A 600 192.0.2.20; h.apps DHCID 600 " + dhcid + "; www.apps CNAME 60 fix.apps.example.org."},
@@ -176,7 +174,7 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 		{&key, "prereq nxrrset h.apps.example.org A|update delete h.apps.example.org", "NOERROR",
 			fix + "; www.apps CNAME 60 fix.apps.example.org."},
 		{&key, "update delete www.apps.example.org", "NOERROR", fix},
-		// What no update made.
+		// Values that no update made.
 		{&key, "update delete fix.apps.example.org", "NOERROR", fix},
 		{&key, "update delete fix.apps.example.org A", "REFUSED", fix},
 		{&key, "update delete fix.apps.example.org A 192.0.2.99", "REFUSED", fix},
@@ -191,7 +189,7 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 		{&other, "prereq yxdomain fix.apps.example.org", "REFUSED", fix},
 		{&other, "prereq nxdomain fix.apps.example.org", "REFUSED", fix},
 		{nil, "update add www.apps.example.org 60 A 192.0.2.1", "REFUSED", fix},
-		// Two tenants share a name of challenges, and neither takes the other's value.
+		// Two tenants share a challenge name, and neither changes the other's value.
 		{&key, "update add _acme-challenge.b.example.org 60 TXT a", "NOERROR", `_acme-challenge.b TXT 60 "a"; ` + fix},
 		{&other, "update delete _acme-challenge.b.example.org TXT|update add _acme-challenge.b.example.org 60 TXT b", "NOERROR",
 			`_acme-challenge.b TXT 60 "a"; ` + fix},
@@ -220,8 +218,7 @@ func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 	})
 }
 
-// S13.5: the addresses of a name server that the spec of the zone makes are there for a message, and no message changes
-// them.
+// S13.5: a message sees the addresses that the zone's spec gives a name server, and cannot change them.
 func TestUpdate_keepsNameServersOfTheSpec_S13_5(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -246,8 +243,8 @@ func TestUpdate_keepsNameServersOfTheSpec_S13_5(t *testing.T) {
 	})
 }
 
-// S13.3: the name of a key is that of its first use; the Secret's writer has the key from then on. A suspended key, and
-// one whose Secret went, writes nothing.
+// S13.3: the key name is that of the first use, and the Secret's writer controls the key from then on. A suspended
+// key, and a key without its Secret, writes nothing.
 func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -279,7 +276,7 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	if got := u.sendUpdate(&changed, line); got != "NOTAUTH" {
 		t.Errorf("suspended: %s", got)
 	}
-	// Another namespace takes no name that a key has (attack 96).
+	// Another namespace cannot take the name of a key (attack 96).
 	must.Get(keys.Patch(t.Context(), "dhcp", types.MergePatchType, []byte(`{"spec":{"suspended":false}}`), metav1.PatchOptions{}))(t)
 	u.waitForReason("team-a", "dhcp", "Served")
 	u.writeSecret("team-b", "squatter", changed)
@@ -294,7 +291,7 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 			t.Errorf("the message names the holder, or not the next step: %s", c.Message)
 		}
 	}
-	// Of one namespace 64 keys are taken (attack 97), the older first.
+	// At most 64 keys of a namespace are served (attack 97), the oldest first.
 	for i := range 64 {
 		more := squatter.DeepCopy()
 		more.Name = fmt.Sprintf("more-%02d", i)
@@ -313,9 +310,9 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	u.waitForReason("team-a", "dhcp", "SecretNotFound")
 }
 
-// S13.3, S11.17: team-b takes the name of a key of team-a, which updates by it: with an UpdateKey that is older and
-// gets its Secret now (attack 102), with the key of a server of its Bind9Cluster (attack 103), and with an UpdateKey
-// before team-a has one (attack 104). Team-b is told, and team-a updates on.
+// S13.3, S11.17: team-b tries to take the name of a key that team-a uses: by an older UpdateKey whose Secret comes
+// now (attack 102), by the key of a server of its Bind9Cluster (attack 103), and by an UpdateKey before team-a's
+// (attack 104). Team-b gets the reason, and team-a's updates continue.
 func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -391,8 +388,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	u.waitForReason("team-a", "acme", "Served")
 }
 
-// S13.4: keys and kubectl that write one RRset at once lose no value of each other, and the server that is killed
-// meanwhile has all that it said NOERROR to.
+// S13.4: keys and kubectl that write the same RRset at once lose no value, and a server killed meanwhile has every
+// change answered NOERROR.
 func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -434,8 +431,8 @@ func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
 	}
 }
 
-// S13.8: a key with transfer Own gets what updates made for its namespace and it may write, and nothing else (attack
-// 94); knsupdate writes as nsupdate does.
+// S13.8: a key with transfer Own gets only the values that updates made for its namespace and that the key may write
+// (attack 94). knsupdate writes as nsupdate does.
 func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -486,8 +483,8 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	if got := u.sendUpdate(&none, "update add alias.b.example.org 60 CNAME www.apps.example.org."); got != "NOERROR" {
 		t.Fatal(got)
 	}
-	// A key learns of what its namespace may write, however wide its own patterns are, and of nothing that others have
-	// below names of the namespace, or that a CNAME of its own names (F11b).
+	// However wide its patterns, a key reads only names that its namespace may write: nothing of other tenants below
+	// names of the namespace, nor at the target of a CNAME of its own (F11b).
 	nosy := u.makeKey("team-b", "nosy", v1alpha1.UpdateTransferOwn, "*.example.org.", "*.")
 	dig := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
 	ask := func(key rig.TSIGKey, question ...string) string {
@@ -515,9 +512,9 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	}
 }
 
-// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value it has read. What is answered
-// NOERROR is in the zone once: a counter is at the number of them. Where a client has no answer it sends the same
-// octets again. In the long form for ten minutes.
+// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value read before; without an
+// answer, a client repeats the octets. Each counter equals the number of changes answered NOERROR. The long form
+// takes ten minutes.
 func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -543,7 +540,7 @@ func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 				case mdns.RcodeSuccess:
 					raised[at].Add(1)
 				case mdns.RcodeNXRrset, mdns.RcodeYXRrset: // another client was first
-				default: // SERVFAIL, or no answer: it may be carried out or not
+				default: // SERVFAIL, or no answer: the outcome is unknown
 					unanswered[at].Add(1)
 				}
 			}
@@ -566,18 +563,18 @@ func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	}
 }
 
-// updateClient signs messages for example.org with one key. Of clients with different numbers no two messages have the
-// same octets: the server would take the second one for a repetition of the first.
+// updateClient signs messages for example.org with one key. Clients have different numbers so that no two messages
+// have equal octets: the server would take the second for a repetition.
 type updateClient struct {
 	t      *testing.T
 	key    rig.TSIGKey
 	server string
-	number uint16 // maxNumber at most
+	number uint16 // at most maxNumber
 }
 
 const maxNumber = 1<<6 - 1
 
-// exchangeMessage sends the same octets up to three times, and returns nil without an answer.
+// exchangeMessage sends the same octets up to three times; nil without an answer.
 func (c updateClient) exchangeMessage(m *mdns.Msg) *mdns.Msg {
 	client := &mdns.Client{Timeout: 10 * time.Second, TsigSecret: map[string]string{c.key.Name: c.key.Secret}}
 	m.SetTsig(c.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
@@ -589,7 +586,6 @@ func (c updateClient) exchangeMessage(m *mdns.Msg) *mdns.Msg {
 	return nil
 }
 
-// readCounter returns what a counter is at, and false where there is none.
 func (c updateClient) readCounter(owner string) (value int64, is bool) {
 	m := new(mdns.Msg)
 	m.SetQuestion(owner, mdns.TypeTXT)
@@ -600,7 +596,7 @@ func (c updateClient) readCounter(owner string) (value int64, is bool) {
 	return 0, false
 }
 
-// raiseCounter sends the message that raises a counter by one, and returns its RCODE; -1 without an answer.
+// raiseCounter returns -1 without an answer.
 func (c updateClient) raiseCounter(owner string) int {
 	text := func(n int64) []mdns.RR {
 		return []mdns.RR{must.Get(mdns.NewRR(fmt.Sprintf(`%s 60 TXT "%d"`, owner, n)))(c.t)}
@@ -622,7 +618,7 @@ func (c updateClient) raiseCounter(owner string) int {
 	return -1
 }
 
-// S13.4: a message that follows the write of its zone at once is carried out. Views are milliseconds behind that write.
+// S13.4: a message sent right after the creation of its zone is carried out, although views lag by milliseconds.
 func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -647,7 +643,6 @@ func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
 	}
 }
 
-// exchangeOctets sends a signed message as it is, and returns the answer.
 func (u *updated) exchangeOctets(wire []byte) *mdns.Msg {
 	u.t.Helper()
 	conn := must.Get(net.Dial("udp", u.dns))(u.t)
@@ -661,7 +656,6 @@ func (u *updated) exchangeOctets(wire []byte) *mdns.Msg {
 	return m
 }
 
-// replaceText returns a signed message that gives a name one text.
 func (c updateClient) replaceText(owner, text string) []byte {
 	rr := []mdns.RR{must.Get(mdns.NewRR(fmt.Sprintf("%s 60 TXT %s", owner, text)))(c.t)}
 	m := new(mdns.Msg).SetUpdate("example.org.")
@@ -673,8 +667,8 @@ func (c updateClient) replaceText(owner, text string) []byte {
 	return wire
 }
 
-// S13.15: a message that was recorded changes nothing later: it has its answer again, and after a restart BADTIME,
-// since the primary that begins knows nothing of what was signed before (attack 95).
+// S13.15: a recorded message changes nothing later. The answer is the same again, and BADTIME after a restart, since
+// a new primary does not know earlier messages (attack 95).
 func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -710,9 +704,9 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	}
 }
 
-// S13.4: a message that another primary, or an earlier attempt of unknown outcome, has carried out is known by what it
-// wrote: it is answered NOERROR and changes nothing, though its own work has made its prerequisites false. Another
-// message with the same content is told so.
+// S13.4: a message already carried out by another primary, or by an attempt of unknown outcome, is recognised by its
+// writes: the answer is NOERROR without a change, though the prerequisites no longer hold. Another message with that
+// content gets the prerequisite's RCODE.
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

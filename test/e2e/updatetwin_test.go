@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// updateTwin sends the same messages to BIND and to the server.
 type updateTwin struct {
 	t       *testing.T
 	key     rig.TSIGKey
@@ -29,13 +28,12 @@ type updateTwin struct {
 	sent    uint16
 }
 
-// sendMessage sends a message to one of them and returns the RCODE.
 func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	w.t.Helper()
 	c := &mdns.Client{Net: "tcp", Timeout: time.Minute, TsigSecret: map[string]string{w.key.Name: w.key.Secret}}
 	signed := m.Copy()
 	w.sent++
-	signed.Id = w.sent // the same octets are carried out once (S13.15), and messages of one second differ by this alone
+	signed.Id = w.sent // repeated octets are carried out only once (S13.15), and within a second, only the ID tells messages apart
 	signed.SetTsig(w.key.Name, mdns.HmacSHA256, 300, time.Now().Unix())
 	answer, _, err := c.Exchange(signed, w.servers[at])
 	if err != nil {
@@ -44,7 +42,6 @@ func (w *updateTwin) sendMessage(at int, m *mdns.Msg) int {
 	return answer.Rcode
 }
 
-// readZone returns what stands below apps, by AXFR.
 func (w *updateTwin) readZone(at int) string {
 	w.t.Helper()
 	var lines []string
@@ -80,7 +77,6 @@ func (w *updateTwin) makeRR(owner, rtype string) mdns.RR {
 	return must.Get(mdns.NewRR(fmt.Sprintf("%s %s IN %s %s", owner, w.pickWord("60", "300"), rtype, w.pickWord(data[rtype]...))))(w.t)
 }
 
-// makeMessage returns a random message.
 func (w *updateTwin) makeMessage() *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate("example.org.")
@@ -121,8 +117,8 @@ func (w *updateTwin) makeMessage() *mdns.Msg {
 	return m
 }
 
-// S13.4, S13.6: random messages are answered, and change the zone, as by BIND. One difference is meant: where BIND
-// ignores a CNAME beside other data, or data beside a CNAME, and says NOERROR, the server refuses the message.
+// S13.4, S13.6: random messages get the same answers and make the same changes as at BIND. An intended difference:
+// BIND ignores a CNAME beside other data, or data beside a CNAME, with NOERROR; the server refuses the message.
 func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -171,13 +167,13 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	}
 }
 
-// touchesCNAME reports whether a message adds something: at its name there may have been a CNAME before the reset.
+// touchesCNAME reports whether a message adds a record: before the reset, the name may have had a CNAME.
 func touchesCNAME(m *mdns.Msg) bool {
 	return slices.ContainsFunc(m.Ns, func(rr mdns.RR) bool { return rr.Header().Class == mdns.ClassINET })
 }
 
-// readValues returns what the zone has but its SOA, one value a line, by AXFR. The TTL of an RRset that a Record has,
-// too, is not an update's to set, so there are none.
+// readValues returns a value per line, without the SOA and TTLs: an update does not set the TTL of an RRset shared
+// with a Record.
 func (w *updateTwin) readValues(at int) (values []string) {
 	w.t.Helper()
 	for _, rr := range w.transferZone(at) {
@@ -207,7 +203,8 @@ func (w *updateTwin) makeOwnMessage() *mdns.Msg {
 		case 1, 2:
 			m.Remove(rr)
 		case 3:
-			// Of the other names deleting all means all to BIND, and to the server what updates made (S13.5).
+			// For the other names, deleting all means every record to BIND, but to the server only records of updates
+			// (S13.5).
 			m.RemoveName([]mdns.RR{must.Get(mdns.NewRR("new.example.org. 60 A 192.0.2.4"))(w.t)})
 		default:
 			m.Insert(rr)
@@ -216,9 +213,9 @@ func (w *updateTwin) makeOwnMessage() *mdns.Msg {
 	return m
 }
 
-// S13.4, S13.5: where an update of the zone's own namespace is answered NOERROR, the zone has and lacks afterwards what
-// BIND's has and lacks: values of nameServers of the Zone, of one of two Records of a type, and of updates.
-// What BIND would do and the server does not is REFUSED, and nothing changes then.
+// S13.4, S13.5: after NOERROR to an update of the zone's own namespace, the zone has the same values as BIND's: of
+// the Zone's nameServers, of one of two Records of a type, and of updates. A message that only BIND would carry out
+// is REFUSED without a change.
 func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -252,7 +249,7 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 	if rig.Long() {
 		messages = 3000
 	}
-	// The primary has a change milliseconds after its answer.
+	// The primary has a change milliseconds after the answer.
 	readOurs := func() (values []string) {
 		serial := uint32(must.Get(zones.Get(t.Context(), "example-org", metav1.GetOptions{}))(t).Status.Serial)
 		waitUntil(t, "the primary has the serial of the Zone", func() bool {
@@ -266,7 +263,7 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 	for i := range messages {
 		m := w.makeOwnMessage()
 		theirs, ours := w.sendMessage(0, m), w.sendMessage(1, m)
-		if ours != mdns.RcodeRefused && (ours != mdns.RcodeSuccess || theirs != ours) { // BIND keeps an NS its address
+		if ours != mdns.RcodeRefused && (ours != mdns.RcodeSuccess || theirs != ours) { // BIND keeps an address for an NS
 			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[theirs],
 				mdns.RcodeToString[ours], m)
 		}
@@ -288,7 +285,6 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 	}
 }
 
-// resetBIND has BIND's zone have these values.
 func (w *updateTwin) resetBIND(values []string) {
 	w.t.Helper()
 	m := new(mdns.Msg)

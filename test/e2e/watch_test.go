@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// followChanges opens changes?watch=true of dns/org as kubectl get --raw does, and returns its lines.
+// followChanges opens changes?watch=true of dns/org and returns a function that reads the next line.
 func followChanges(t *testing.T, client rest.Interface) (line func() (string, error)) {
 	t.Helper()
 	stream, err := client.Get().Namespace("dns").Resource("zones").Name("org").SubResource("changes").Param("watch", "true").Stream(
@@ -33,8 +33,8 @@ func followChanges(t *testing.T, client rest.Interface) (line func() (string, er
 	}
 }
 
-// Clients watch what changes in a zone, over HTTP/2 as kubectl speaks it: each change as it is committed, and the end
-// when the server stops, which does not wait for them.
+// Clients watch the changes of a zone over HTTP/2, as kubectl does. Each change arrives when committed, and the
+// stream ends when the server stops, without delaying the server.
 func TestChanges_areWatched(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.makeZone("org", "example.org.")
@@ -47,7 +47,7 @@ func TestChanges_areWatched(t *testing.T) {
 		}
 	}
 
-	// A user that may not get zones/changes is told so before any stream begins.
+	// A user who may not get zones/changes is refused before any stream begins.
 	stranger := rest.CopyConfig(r.config)
 	stranger.Impersonate.UserName = "jane"
 	jane := must.Get(versioned.NewForConfig(stranger))(t)

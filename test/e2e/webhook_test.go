@@ -21,10 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startWebhook NAME SECRET LOG serves the webhook protocol as docs/webhook.md says it, by nothing of ours: the plain
-// one, without extensions. It puts its port into the variable, takes what is signed with the octets of the file SECRET,
-// and writes each request that it took to the file LOG as a line of method, path and body. It has the records that it
-// was given, but for those named locked, which it refuses.
+// startWebhook NAME SECRET LOG serves the plain webhook protocol of docs/webhook.md, without our code. The port is
+// stored in the variable. A valid signature uses the octets of the file SECRET; accepted requests go to the file LOG,
+// as lines of method, path and body. Records named locked are refused.
 func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: webhook NAME SECRET LOG")
@@ -78,26 +77,26 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case request.Method == http.MethodPost && request.RequestURI == "/records":
 		io.WriteString(w, `{"success":true,"message":"made"}`)
 	case request.Method == http.MethodDelete && strings.HasPrefix(request.RequestURI, "/records/"):
-		w.WriteHeader(http.StatusNotFound) // as it may answer, whether or not there was one
+		w.WriteHeader(http.StatusNotFound) // allowed, whether or not a record existed
 		io.WriteString(w, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"none","details":{}}}`)
 	default:
 		http.NotFound(w, request)
 	}
 }
 
-// writeManifests INFO FILE writes the blocks of docs/migration.md that are marked "yaml INFO".
+// writeManifests INFO FILE writes the blocks of docs/migration-webhook.md that are marked "yaml INFO".
 func writeManifests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: manifests INFO FILE")
 	}
-	text, err := os.ReadFile(ts.Getenv("EXAMPLES") + "/../../docs/migration.md")
+	text, err := os.ReadFile(ts.Getenv("EXAMPLES") + "/../../docs/migration-webhook.md")
 	ts.Check(err)
 	var found []string
 	for _, block := range regexp.MustCompile("(?ms)^```yaml "+regexp.QuoteMeta(args[0])+"\n(.*?)^```$").FindAllSubmatch(text, -1) {
 		found = append(found, string(block[1]))
 	}
 	if len(found) == 0 {
-		ts.Fatalf("docs/migration.md has no block of %q", "yaml "+args[0])
+		ts.Fatalf("docs/migration-webhook.md has no block of %q", "yaml "+args[0])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(found, "---\n")), 0o600))
 }

@@ -40,7 +40,7 @@ type faults struct {
 	all []*fault
 }
 
-// plan is read once; a plan that cannot be read ends the server, since a test would wait in vain.
+// An invalid plan ends the server: the test would wait in vain.
 var plan = sync.OnceValue(func() *faults {
 	p := &faults{}
 	text := os.Getenv("KUBIZONE_FAULT")
@@ -61,7 +61,6 @@ var plan = sync.OnceValue(func() *faults {
 	return p
 })
 
-// passPoint is true where the answer is to be lost.
 func (p *faults) passPoint(point string) (lose bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +83,7 @@ func (p *faults) passPoint(point string) (lose bool) {
 			select {}
 		case "stop":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			time.Sleep(10 * time.Millisecond) // a thread may run on for a moment before it is stopped
+			time.Sleep(10 * time.Millisecond) // a thread may run for a moment after SIGSTOP
 		case "lose":
 			lose = true
 		}
@@ -92,7 +91,6 @@ func (p *faults) passPoint(point string) (lose bool) {
 	return lose
 }
 
-// shiftedNow is the machine's time moved by what KUBIZONE_CLOCK says.
 func shiftedNow() time.Time {
 	off := time.Duration(0)
 	if path := os.Getenv("KUBIZONE_CLOCK"); path != "" {

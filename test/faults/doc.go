@@ -1,23 +1,23 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults lets a test end, stop or mislead a real server at an exact place: before a transaction of a
-// certain kind is sent to etcd, or after etcd has carried it out and before the caller was told.
+// Package faults lets a test kill, stop or mislead a real server at an exact place: before a transaction of a certain
+// kind, or after etcd's commit and before the caller gets the answer.
 //
 // It promises:
 //
-//  1. Without the build tag faultpoints nothing of it is in the binary, and apiserver.Faults is empty. Releases are
-//     built without the tag.
-//  2. With it, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) does ACTION at the Nth passing of POINT,
-//     once. POINT is the kind of a transaction with "-before" or "-after", or a point that the ledger names itself.
-//     ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose: its answer
-//     never comes. If KUBIZONE_FAULT_WITH names a file, passings count only while the file exists.
-//  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), by which the server's clock is off from then on; it is
-//     read anew each time.
-//  4. A kind follows from the keys of the transaction alone, so a new kind of write has its points without a line of
+//  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and
+//     apiserver.Faults is empty.
+//  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) runs ACTION once,
+//     at the Nth passing of POINT. POINT is the kind of a transaction with "-before" or "-after",
+//     or a point named by the ledger. ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends
+//     SIGCONT), or, after a transaction, lose: the answer never comes. If KUBIZONE_FAULT_WITH names
+//     a file, passings count only while the file exists.
+//  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
+//  4. The keys of a transaction determine the kind, so a new kind of write has fault points without
 //     code in the ledger.
 //
-// It does not know why a transaction is made.
+// It does not know the reason for a transaction.
 //
-// Read armed.go; kind.go says which kinds there are.
+// Read armed.go; kind.go lists the kinds.
 package faults

@@ -11,22 +11,22 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Kinds of transactions, as points name them.
+// Kinds of transactions, as used in points.
 const (
-	recordPut    = "record-put"    // a Record comes into a zone or changes in it
-	recordDelete = "record-delete" // a Record leaves with its object
-	recordPlain  = "record-plain"  // a Record that no zone contains, or its status and metadata
-	zonePut      = "zone-put"      // a Zone is made or changed, and nothing follows from it elsewhere
+	recordPut    = "record-put"    // a Record enters a zone or changes there
+	recordDelete = "record-delete" // a Record leaves, and the object is deleted
+	recordPlain  = "record-plain"  // a Record in no zone, or only status and metadata
+	zonePut      = "zone-put"      // a Zone is created or changed, without a cascade
 	zoneDelete   = "zone-delete"
-	cascadeFirst = "cascade-first" // a write that owes a cascade, and is no removal of a zone
-	cascadeStep  = "cascade-step"  // one step of it
-	cascadeLast  = "cascade-last"  // what takes it out of the outbox
-	cutCounted   = "debt-paid"     // a child's name servers are counted in its parent
+	cascadeFirst = "cascade-first" // a write that starts a cascade, except the removal of a zone
+	cascadeStep  = "cascade-step"  // a step of a cascade
+	cascadeLast  = "cascade-last"  // removes the cascade from the outbox
+	cutCounted   = "debt-paid"     // a child's name servers are counted in the parent
 	batch        = "batch"         // several Records of one zone
-	otherWrite   = "other"         // of any other resource, and the hourly sweep of last serials
+	otherWrite   = "other"         // any other resource, and the hourly sweep of last serials
 )
 
-// kindOf is the kind of a transaction; empty for one that writes nothing.
+// kindOf returns "" for a transaction without writes.
 func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	put, gone, compared := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	records := 0
@@ -74,7 +74,7 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	return otherWrite
 }
 
-// room is what stands in etcd beside a key: the resource of an object, or the room of the ledger.
+// room returns the etcd directory of a key: the resource of an object, or the room of the ledger.
 func room(prefix string, key []byte) string {
 	rest := strings.TrimPrefix(string(key), prefix+"/")
 	for _, under := range []string{"kubi.zone/", "ledger/"} {

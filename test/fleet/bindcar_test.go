@@ -34,8 +34,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// TestFleet_transfersBesideABindcar_S11_15: a zone that a bindcar makes at a server of the fleet, without a word of a
-// key, comes from a hidden primary that hands out zones by key alone.
+// TestFleet_transfersBesideABindcar_S11_15: a zone created by a bindcar at a server of the fleet, without a key in
+// the request, is transferred from a hidden primary that requires a key.
 func TestFleet_transfersBesideABindcar_S11_15(t *testing.T) {
 	t.Run("double", func(t *testing.T) { transferBesideBindcar(t, "double") })
 	t.Run("real", func(t *testing.T) {
@@ -88,8 +88,8 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		return err
 	})
 
-	// The controller reaches no agent here, since no DNS has the name of its Service: what it would ask of bindcar is
-	// asked in its place. A pod whose configuration changed was replaced, and its bindcar with it.
+	// No DNS resolves the agent's Service for the controller, so the test calls bindcar itself. After a configuration
+	// change, pod and bindcar were replaced.
 	var agent *client.Client
 	var beside *localPod
 	w.waitUntil("ns.car.example. is answered", func() error {
@@ -116,7 +116,6 @@ func transferBesideBindcar(t *testing.T, kind string) {
 	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
-// startBindcar starts a bindcar, real or its double, before the named of a pod.
 func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error) {
 	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, render.RNDCSecretName("car-secondary-0"), metav1.GetOptions{})
 	if err != nil {
@@ -148,8 +147,8 @@ func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error)
 	return client.New(server.URL, bearer)
 }
 
-// TestFleet_namesThePrimariesOfABindcar_S11_15: a secondary beside a bindcar has the addresses of the primaries that
-// its classes have it transfer from, and follows each change of these. A server beside Kubizone's agent needs none.
+// TestFleet_namesThePrimariesOfABindcar_S11_15: the configuration of a secondary beside a bindcar lists the primaries
+// of its classes and follows each change. A server beside Kubizone's agent needs no list.
 func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 	w := newWorld(t, "unkeyed")
 	w.runKubelet(w.namespace)
@@ -191,7 +190,7 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 		}}, metav1.CreateOptions{})
 		w.mustSucceed(err)
 	}
-	// The address of a Service is there when the Service is, which is after the first look at the secondary, or before.
+	// The Service's address may appear before or after the first reconcile of the secondary.
 	var service *corev1.Service
 	w.waitUntil("the primary has a Service", func() (err error) {
 		service, err = w.core.CoreV1().Services(w.namespace).Get(w.ctx, "car-primary-0", metav1.GetOptions{})

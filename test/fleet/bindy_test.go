@@ -34,11 +34,11 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// bindy is an operator that writes its objects of a cluster again and again, as bindy's does.
+// bindy rewrites its objects of a cluster continually, as bindy's operator does.
 type bindy struct {
 	w       *world
 	cluster string
-	servers []string // NAME of each instance
+	servers []string // names of the instances
 	owners  map[string]types.UID
 	mu      sync.Mutex
 	running bool
@@ -47,7 +47,6 @@ type bindy struct {
 
 const bindyManager = "bindy-controller"
 
-// makeLabels returns those that bindy puts on the objects of an instance, and its selectors have.
 func (b *bindy) makeLabels(server string) map[string]string {
 	return map[string]string{
 		"app": "bind9", "instance": server, "app.kubernetes.io/name": "bind9", "app.kubernetes.io/instance": server,
@@ -55,7 +54,6 @@ func (b *bindy) makeLabels(server string) map[string]string {
 	}
 }
 
-// makeObjects returns those of the cluster and of its servers.
 func (b *bindy) makeObjects() ([]*unstructured.Unstructured, error) {
 	text, err := os.ReadFile("testdata/bindy_cluster.yaml")
 	if err != nil {
@@ -64,7 +62,7 @@ func (b *bindy) makeObjects() ([]*unstructured.Unstructured, error) {
 	inline := func(of any) string {
 		text, err := json.Marshal(of)
 		if err != nil {
-			panic(err) // strings marshal
+			panic(err) // strings always marshal
 		}
 		return string(text)
 	}
@@ -95,7 +93,6 @@ func (b *bindy) makeObjects() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// applyObjects applies all objects once.
 func (b *bindy) applyObjects(ctx context.Context) error {
 	objects, err := b.makeObjects()
 	if err != nil {
@@ -122,7 +119,6 @@ func (b *bindy) applyObjects(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// readChildren returns bindy's objects as they are now, KIND/NAME to what tells each state apart.
 func (b *bindy) readChildren() map[string]string {
 	b.w.t.Helper()
 	objects, err := b.makeObjects()
@@ -146,7 +142,7 @@ func (b *bindy) readChildren() map[string]string {
 	return states
 }
 
-// annotateObject marks objects of bindy for the take-over.
+// The annotation permits the take-over of bindy's objects.
 func (w *world) annotateObject(resource schema.GroupVersionResource, name string) {
 	w.t.Helper()
 	client, err := dynamic.NewForConfig(w.kube.Admin())
@@ -155,9 +151,9 @@ func (w *world) annotateObject(resource schema.GroupVersionResource, name string
 	w.mustSucceed(err)
 }
 
-// TestInstance_takesOverADeployment_S11_10: the pods of another manager stand behind the Service, at its address, until
-// the one of the server is ready and follows a catalog; then they go. Nothing of the other manager is left on the
-// objects, and if it writes them again the fleet leaves them alone.
+// TestInstance_takesOverADeployment_S11_10: another manager's pods stay behind the Service, at the same address,
+// until the server's own pod is ready and follows a catalog. No object keeps a trace of the other manager, and if
+// that manager writes again, the fleet does not fight.
 func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	w := newWorld(t, "taken")
 	ready := w.runPods(w.namespace)
@@ -191,7 +187,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
 	w.annotateObject(render.Secrets, "ns1-rndc-key")
 	w.annotateObject(render.Deployments, "ns1")
-	// The Service stands before the Deployment, and is not annotated: no pod goes that it selects.
+	// Without the annotation, the Service blocks the Deployment, so that none of its selected pods goes.
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
 	w.waitUntil("the Secret is taken over", func() error {
 		secret, err := w.core.CoreV1().Secrets(w.namespace).Get(w.ctx, "ns1-rndc-key", metav1.GetOptions{})
@@ -227,7 +223,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		t.Errorf("the Service selects %v, and the pod is not ready", now.Spec.Selector)
 	}
 	ready(true)
-	// A server without a zone would refuse the clients.
+	// A server without a zone would refuse clients.
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	w.waitInstance("ns1", bind9.ConditionProgressing, "True/"+fleet.ReasonTakingOver)
 	if now := service(); now.Spec.Selector["app"] != "bind9" {
@@ -238,7 +234,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "taken.catalog.example.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{w.namespace}, Selector: metav1.LabelSelector{}}}},
 	}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	t.Cleanup(func() { // other tests have their own
+	t.Cleanup(func() { // other tests have classes of their own
 		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "taken", metav1.DeleteOptions{})
 	})
 	w.waitUntil("the pod has read the catalog's configuration", func() error {
@@ -274,7 +270,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		t.Errorf("bindy has %v", untouched)
 	}
 
-	// A bindy that runs again takes its objects back where it can, and the fleet does not fight.
+	// A restarted bindy reclaims its objects if possible, and both do not fight.
 	if err := b.applyObjects(w.ctx); err == nil || !apierrors.IsInvalid(errors.Unwrap(err)) && !strings.Contains(err.Error(), "immutable") {
 		t.Errorf("a Deployment has another selector now: %v", err)
 	}

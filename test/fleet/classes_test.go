@@ -20,9 +20,8 @@ import (
 
 var catalogNames = regexp.MustCompile(`zone "([^"]*\.catalog\.example|[^"]*\.bind9clusters\.kubizone\.invalid)\.?"`)
 
-// TestFleet_followsClassesAtOnce: the catalogs in a server's configuration follow each change of the classes that have
-// it, without a change of any Bind9Instance: of a DNSClass (S11.13), and of its own cluster once that is the class of a
-// zone (S11.30).
+// TestFleet_followsClassesAtOnce: a server's catalogs follow each change of its classes, without a change of any
+// Bind9Instance: of a DNSClass (S11.13), and of the own cluster once a zone has that class (S11.30).
 func TestFleet_followsClassesAtOnce(t *testing.T) {
 	w := newWorld(t, "followed")
 	w.runKubelet(w.namespace)
@@ -69,7 +68,7 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	patch(`{"spec":{"namespaces":{"names":["` + w.namespace + `"]}}}`)
 	follows("the class as it was", "two.catalog.example")
 
-	// The controller puts the finalizer there before the first zone that names the cluster is delivered.
+	// The controller adds the finalizer before delivering the first zone that names the cluster.
 	own := "edge." + w.namespace + ".bind9clusters.kubizone.invalid"
 	_, err = clusters.Patch(w.ctx, "edge", types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+v1alpha1.FinalizerDelivery+`"]}}`), metav1.PatchOptions{}, "finalizers")
 	w.mustSucceed(err)
@@ -77,7 +76,7 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	w.mustSucceed(classes.Delete(w.ctx, "followed", metav1.DeleteOptions{}))
 	follows("its own cluster alone", own)
 
-	// A cluster that is deleted goes with its servers when the finalizer has.
+	// A deleted cluster and its servers go after the finalizer.
 	w.mustSucceed(clusters.Delete(w.ctx, "edge", metav1.DeleteOptions{}))
 	_, err = clusters.Patch(w.ctx, "edge", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}, "finalizers")
 	w.mustSucceed(err)

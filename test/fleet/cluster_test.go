@@ -53,7 +53,7 @@ func (w *world) waitNames(namespace string, want ...string) {
 }
 
 // TestProvider_makesClustersAndServers_S11_9: the source document's example, a provider of three namespaces with two
-// primaries and three secondaries, from its creation to its deletion.
+// primaries and three secondaries, from creation to deletion.
 func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	w := newWorld(t, "provided-dns")
 	w.runKubelet(w.namespace)
@@ -93,7 +93,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	if len(edge.Items) != 3 {
 		t.Errorf("%d secondaries have the labels of their role", len(edge.Items))
 	}
-	// One key for the servers of a cluster, another for each cluster.
+	// Each cluster has a single key, different from other clusters'.
 	keys := map[string]bool{}
 	for _, namespace := range namespaces {
 		secret, err := w.core.CoreV1().Secrets(namespace).Get(w.ctx, "global-dns-tsig", metav1.GetOptions{})
@@ -104,7 +104,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		t.Errorf("%d TSIG keys for three clusters", len(keys))
 	}
 
-	// A field of a provider's cluster that a user changes gets the provider's value again.
+	// A field of a provider's cluster changed by a user gets the provider's value again.
 	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	w.mustSucceed(err)
 	w.waitUntil("the cluster is as the provider says", func() error {
@@ -115,7 +115,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		return nil
 	})
 
-	// The namespace comes, another goes.
+	// The missing namespace is created, another is removed.
 	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-there"}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("the missing cluster is made", func() error {
@@ -151,8 +151,8 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	}
 }
 
-// TestCluster_scalesByTheHighestIndex_S11_9: the highest index goes first and comes back last; an instance of another
-// owner in the way is left alone.
+// TestCluster_scalesByTheHighestIndex_S11_9: scaling down removes the highest index first, scaling up adds it last.
+// An instance of another owner under that name is left alone.
 func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	w := newWorld(t, "scales")
 	w.runKubelet(w.namespace)
@@ -209,7 +209,7 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	}
 }
 
-// TestInstance_replacesThePodOfALostKey_S11_11: a pod cannot be told of another key of its control channel.
+// TestInstance_replacesThePodOfALostKey_S11_11: a running pod cannot switch to a new control channel key.
 func TestInstance_replacesThePodOfALostKey_S11_11(t *testing.T) {
 	w := newWorld(t, "lost")
 	w.runKubelet(w.namespace)
@@ -231,13 +231,13 @@ func TestInstance_replacesThePodOfALostKey_S11_11(t *testing.T) {
 	})
 }
 
-// TestCluster_rotatesItsTSIGKeyInSteps_S11_11: the next key signs when each pod and each primary takes it, and the
-// former one goes when each pod has the next one; no pod is replaced (F3).
+// TestCluster_rotatesItsTSIGKeyInSteps_S11_11: the next key signs once each pod and each primary accepts it, and the
+// former key goes once each pod has the next key. No pod is replaced (F3).
 func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	w := newWorld(t, "tsig")
 	w.runKubelet(w.namespace)
 	at := clocktesting.NewFakeClock(time.Now())
-	var refuses atomic.Bool // the primary, any key but the first
+	var refuses atomic.Bool // the primary refuses every key but the first
 	refuses.Store(true)
 	var answered atomic.Int32 // by the primary, to the next key
 	var first render.TransferKeys
@@ -286,7 +286,6 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	w.mu.Lock()
 	first = keys()
 	w.mu.Unlock()
-	// look has the cluster and its instances looked at, and returns the keys then.
 	look := func() render.TransferKeys {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d"}}}`, time.Now().UnixNano())
@@ -316,7 +315,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 		return sum
 	}
 	before := generation()
-	// Zones that agents made name the key: it stays while a class has such zones.
+	// Zones created by agents name the key, which stays while a class has such zones.
 	classes := w.ours.KubizoneV1alpha1().DNSClasses()
 	_, err = classes.Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "tsig-agents"}, Spec: v1alpha1.DNSClassSpec{
@@ -400,8 +399,8 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	}
 }
 
-// TestSweep_hasBrakes_S11_12: what an instance left that is gone without its finalizer is removed after two live 404s
-// ten minutes apart; what another installation made is not, nor anything while the API has no instance (F5).
+// TestSweep_hasBrakes_S11_12: objects of an instance deleted without the finalizer are removed after two live 404s
+// ten minutes apart. Objects of another installation stay, and everything stays while the API has no instance (F5).
 func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	w := newWorld(t, "swept")
 	w.runKubelet(w.namespace)
@@ -417,7 +416,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 		Name: "other-installation", Labels: map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "elsewhere.fleet"}, Annotations: map[string]string{render.AnnotationOwner: "Bind9Instance/never"},
 	}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	// A store that was restored from an older backup has neither of them.
+	// A store restored from an older backup would lack both instances.
 	w.stop()
 	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
 	for _, name := range []string{"lost-0", "lost-1"} {
@@ -436,11 +435,11 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 		slices.Sort(of)
 		return strings.Join(of, " ")
 	}
-	look := func(steps int) { // a look each two minutes
+	look := func(steps int) { // a sweep every two minutes
 		t.Helper()
 		for range steps {
 			w.waitUntil("the sweep waits", func() error {
-				if at.Waiters() < 2 { // the other one asks the agents
+				if at.Waiters() < 2 { // the other waiter asks the agents
 					return fmt.Errorf("it looks")
 				}
 				return nil
@@ -462,7 +461,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	if got := left(); got != "lost-0 stays" && got != "lost-1 stays" {
 		t.Errorf("after twelve minutes: %s, want one swept", got)
 	}
-	// Of two owners 5 % an hour are one in ten hours.
+	// With two owners, 5 % an hour means one owner in ten hours.
 	look(30)
 	if got := left(); got != "lost-0 stays" && got != "lost-1 stays" {
 		t.Errorf("an hour later: %s", got)
@@ -476,11 +475,11 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 			t.Errorf("%s is left", o)
 		}
 	}
-	// An empty list is more likely a new store than the end of all servers.
+	// An empty list more likely means a new store than the end of all servers.
 	w.stop()
 	list, err := w.ours.Bind9V1alpha1().Bind9Instances("").List(w.ctx, metav1.ListOptions{})
 	w.mustSucceed(err)
-	for _, o := range list.Items { // those of other tests, which have ended, too
+	for _, o := range list.Items { // also those of ended tests
 		of := w.ours.Bind9V1alpha1().Bind9Instances(o.Namespace)
 		_, err := of.Patch(w.ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		w.mustSucceed(err)

@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// askAddress returns the answer of a server to a question for an A record: its address, or its code. Options are dig's.
 func askAddress(ctx context.Context, at netip.AddrPort, name string, options ...string) (string, error) {
 	out, err := rig.Dig{Server: at}.Run(ctx, append([]string{"+norecurse", "+time=2", "+tries=1", name, "A"}, options...)...)
 	if err != nil {
@@ -46,7 +45,7 @@ func askAddress(ctx context.Context, at netip.AddrPort, name string, options ...
 	return code, nil
 }
 
-// answersCatalog reports whether a primary answers for a catalog to a key, as `kubizone fleet` asks it.
+// answersCatalog reports whether a primary answers `kubizone fleet`'s query for a catalog with a key.
 func answersCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
 	signed, err := tsig.NewKey(key.Name, tsig.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {
@@ -57,9 +56,9 @@ func answersCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, k
 	return err == nil
 }
 
-// TestFleet_servesZonesByItsCatalog: a Bind9Cluster's named and agent run as processes of what their pod says. A zone
-// comes by the catalog of a DNSClass, changes, stays while the keys of the control channel and of transfers rotate
-// under queries, survives an emptied volume and its loss at named (S11.25), and goes (S11.11).
+// TestFleet_servesZonesByItsCatalog runs a Bind9Cluster's named and agent as processes from their pod's spec. A zone
+// comes by a DNSClass' catalog, changes, stays while control channel and transfer keys rotate under queries, survives
+// an emptied volume and its loss at named (S11.25), and goes (S11.11).
 func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	w := newWorld(t, "served")
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
@@ -142,7 +141,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for querying.Err() == nil {
-			// An answer that is late on a machine that is busy with other tests is not missing.
+			// On a busy machine, a late answer is not missing.
 			got, err := askAddress(querying, k.dns, "www.served.example.", "+time=30")
 			if querying.Err() != nil {
 				return
@@ -154,7 +153,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 	}()
 	secrets := w.core.CoreV1().Secrets(w.namespace)
-	// The TSIG key rotates while the zone changes: neither the primary nor the controller is refused, nor is named.
+	// The TSIG key rotates while the zone changes, without a refusal to the primary, the controller or named.
 	transferKeys := func() render.TransferKeys {
 		t.Helper()
 		secret, err := secrets.Get(w.ctx, render.TransferSecretName("prod"), metav1.GetOptions{})
@@ -168,7 +167,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	w.mustSucceed(err)
 	var signs string
 	w.waitUntil("the next TSIG key signs", func() error {
-		clock.Step(10 * time.Second) // the primary and every pod were seen to take it
+		clock.Step(10 * time.Second) // the primary and every pod have accepted the key
 		now := transferKeys()
 		signs = now.Name
 		if signs == transfer.Name || now.Former == nil || now.Former.Name != transfer.Name {
@@ -224,7 +223,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		t.Error("a process was replaced")
 	}
 
-	// The volume is lost: everything comes again by the catalog.
+	// The volume is lost: everything returns by the catalog.
 	k.mu.Lock()
 	pod.named.Kill()
 	<-pod.named.Ended()
@@ -240,7 +239,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 	k.mu.Unlock()
 	answered("192.0.2.2")
 
-	// BIND loses the zone, and the catalog stays as it is: the agent has it back, and a repair that is asked for ends.
+	// BIND loses the zone under an unchanged catalog: the agent restores the zone, and a requested repair completes.
 	channel := &rndc.Client{Address: pod.control.String(), Keys: func() ([]rndc.Key, error) {
 		secret, err := secrets.Get(w.ctx, render.RNDCSecretName("prod-secondary-0"), metav1.GetOptions{})
 		w.mustSucceed(err)

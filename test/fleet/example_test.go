@@ -22,8 +22,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startDelivery runs a hidden primary, which as that of the chart hands out zones by key alone, and a controller, and
-// returns where the primary answers.
 func (w *world) startDelivery() netip.AddrPort {
 	w.t.Helper()
 	at, err := rig.FreePort()
@@ -37,13 +35,13 @@ func (w *world) startDelivery() netip.AddrPort {
 	return at
 }
 
-// node is the pods of one namespace as processes, each with an address of its own.
+// node runs the pods of a namespace as processes, each with its own address.
 type node struct {
 	*world
 	kubelet *kubelet
 }
 
-// newNodes makes a namespace with a kubelet for each name. The first one is the world of the test.
+// newNodes creates a namespace with a kubelet for each name. The first is the test's world.
 func newNodes(t *testing.T, namespaces ...string) (*world, map[string]*node) {
 	nodes := map[string]*node{}
 	for _, namespace := range namespaces {
@@ -58,7 +56,6 @@ func newNodes(t *testing.T, namespaces ...string) (*world, map[string]*node) {
 	return nodes[namespaces[0]].world, nodes
 }
 
-// configOf is a fleet.Config for nodes.
 func configOf(nodes map[string]*node, primary netip.AddrPort) fleet.Config {
 	config := fleet.Config{
 		Ask: func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
@@ -75,10 +72,9 @@ func configOf(nodes map[string]*node, primary netip.AddrPort) fleet.Config {
 	return config
 }
 
-// TestProvider_ofTheSourceAnswersAtEachServer: the example of bindy's document, a provider with three namespaces, two
-// primaries and three secondaries in each, a zone and a record. Its manifests differ in the group and in what
-// docs/migration.md says; zone and record are read from bindy's own form. Each of the 15 servers runs as named and
-// agent, and answers for the record.
+// TestProvider_ofTheSourceAnswersAtEachServer runs the example of bindy's document: a provider with three namespaces,
+// two primaries and three secondaries in each, a zone and a record, as converted by docs/migration-bindy.md. Each of the 15
+// servers runs as named and agent, and answers for the record.
 func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")
@@ -101,7 +97,6 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 	run(kubectl, "apply", "-f", "testdata/example_servers.yaml")
 	run(w.program, "import", "testdata/example_zone.yaml", "--from-crd")
 	run(kubectl, "patch", "zones.kubi.zone", "-n", "platform-dns", "example-zone", "--type=merge", "-p", `{"spec":{"dnsClassRefs":[{"name":"global-dns"}]}}`)
-	// How the delivery reaches a server is by the address of its Service.
 	servers := map[string]netip.AddrPort{}
 	for _, namespace := range namespaces {
 		for _, role := range []string{"primary-0", "primary-1", "secondary-0", "secondary-1", "secondary-2"} {
@@ -136,7 +131,6 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
-	// And all of it goes.
 	w.mustSucceed(w.ours.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
 	for name, at := range servers {
 		w.waitUntil("no zone at "+name, func() error {

@@ -44,13 +44,12 @@ var (
 
 const (
 	faultServers = 3
-	// dayFaults is one fault for each five minutes of a day; each stands for a moment, so a day takes half an hour.
+	// dayFaults is a fault for every five minutes of a day. Faults are short, so a day takes half an hour.
 	dayFaults    = 288
 	fewFaults    = 4
 	longestFault = 2 * time.Second
 )
 
-// causes are a test whose failures are printed once more at its end, below the logs of the processes.
 type causes struct {
 	*testing.T
 	mu   sync.Mutex
@@ -75,34 +74,30 @@ func (c *causes) Fatalf(format string, args ...any) {
 	c.T.Fatalf(format, args...)
 }
 
-// service is a process of ours, which is started again when it ends, as a kubelet does: after a fault that killed it,
-// and after it ended because it could not renew its Lease.
+// service is a process of ours that restarts after each exit, as by a kubelet: after a fault, or after a lost Lease.
 type service struct {
 	name    string
 	process atomic.Pointer[rig.Process]
-	// down is held while the service may not start again. killed: the next end is that of a fault.
+	// down is held while the service must stay down. killed: the next exit is a fault's.
 	down   sync.Mutex
 	killed atomic.Bool
-	// lost counts the ends because of the Lease.
-	lost atomic.Int64
+	lost   atomic.Int64
 }
 
-// site is one server of the room: a namespace, a Bind9Cluster of one server in it, and a kubelet.
+// site is a namespace with a Bind9Cluster of one server, and a kubelet.
 type site struct {
 	*world
 	t       *causes
 	kubelet *kubelet
-	// disturbed: a fault makes it lack answers. mending is held by the one fault that a site has at a time.
+	// disturbed: a fault excuses missing answers. mending allows a single fault of a site at a time.
 	disturbed atomic.Bool
 	mending   sync.Mutex
-	// killed counts how often named was killed: BIND writes a zone that it transferred whole to its disk after it has
-	// answered from it, so the next named may begin with an older version of the zone, or without it.
-	killed atomic.Int64
-	// missing counts answers that were not there.
+	// killed counts the kills of named. BIND answers from a transferred zone before writing it to disk, so the next
+	// named may start with an older version or without the zone.
+	killed           atomic.Int64
 	missing, answers atomic.Int64
 }
 
-// room is what TestFaults breaks and mends.
 type room struct {
 	*world
 	t                   *causes
@@ -110,15 +105,15 @@ type room struct {
 	at                  netip.AddrPort // of the primary
 	primary, controller *service
 	config              fleet.Config
-	// common is held by a fault of what all sites share.
+	// common is held by a fault of shared parts.
 	common sync.Mutex
-	// written is the last value that may have been written to the record that changes.
+	// written is the last value possibly written.
 	written atomic.Uint32
 }
 
-// TestFaults: faults chosen by a seed meet three servers, what runs them and what feeds them, under writes and queries.
-// No answer is wrong meanwhile, no server lacks an answer because of a fault elsewhere, and at the end every server has
-// every zone at its serial.
+// TestFaults injects faults, chosen by a seed, into three servers and everything around them, under writes and
+// queries. No answer is wrong, no server lacks an answer because of a fault elsewhere, and at the end every server
+// has every zone at its serial.
 func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 	count, seed := fewFaults, uint64(1)
 	if rig.Long() {
@@ -151,7 +146,7 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 		hold, pause := time.Duration(random.Int64N(int64(longestFault))), time.Duration(random.Int64N(int64(longestFault)))
 		t.Logf("fault %d: %s at %s for %s", i, fault.name, at.namespace, hold.Round(time.Millisecond))
 		running.Go(func() { fault.do(at, hold) })
-		time.Sleep(pause) // the next fault meets this one, or its repair, at a moment that the seed chooses
+		time.Sleep(pause) // the next fault comes during this fault or its repair
 	}
 	stopWriting()
 	running.Wait()
@@ -252,7 +247,6 @@ func (r *room) startService(s *service) error {
 	return err
 }
 
-// keepRunning starts a service again whenever it has ended, until the test ends.
 func (r *room) keepRunning(s *service) {
 	for {
 		process := s.process.Load()
@@ -263,7 +257,7 @@ func (r *room) keepRunning(s *service) {
 		}
 		s.down.Lock()
 		if !s.killed.Swap(false) {
-			// Other goroutines may log after the error that main prints.
+			// Others may log later.
 			if said := process.Log(); strings.Contains(said, "kubizone: the Lease is another's, or could not be renewed in time\n") {
 				s.lost.Add(1)
 			} else {
@@ -279,7 +273,7 @@ func (r *room) keepRunning(s *service) {
 	}
 }
 
-// makeZones makes the zone with the two names that are asked for: one never changes, the other one always does.
+// makeZones: one of the queried names never changes, the other always does.
 func (r *room) makeZones() {
 	r.written.Store(1)
 	_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(r.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
@@ -299,15 +293,14 @@ const fixedAddress = "192.0.2.1"
 
 var askedNames = []string{"fixed", "www"}
 
-// addressOf is the nth value of the record that changes.
 func addressOf(n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-// writeRecords changes the record, and makes and deletes zones, until ctx ends. What fails is tried again.
+// writeRecords also creates and deletes zones, with retries.
 func (r *room) writeRecords(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
-		next := r.written.Add(1) // before the write: an answer may come sooner than the server's
+		next := r.written.Add(1) // before the write, as an answer may come before the server's
 		r.persistUntilDone(func(ctx context.Context) error {
 			_, err := r.ours.KubizoneV1alpha1().Records(r.namespace).Patch(ctx, "www", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, addressOf(next)), metav1.PatchOptions{})
 			return err
@@ -340,7 +333,6 @@ func (r *room) writeRecords(ctx context.Context) {
 	}
 }
 
-// persistUntilDone does something until it is done: a server that was killed is there again in a moment.
 func (r *room) persistUntilDone(do func(context.Context) error) {
 	until := time.Now().Add(waitTimeout)
 	for {
@@ -358,7 +350,6 @@ func (r *room) persistUntilDone(do func(context.Context) error) {
 	}
 }
 
-// askSite is the answer of a server: the address, or the code where there is none.
 func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, string, error) {
 	question := new(mdns.Msg).SetQuestion(name, kind)
 	question.RecursionDesired = false
@@ -372,7 +363,6 @@ func (s *site) askSite(ctx context.Context, name string, kind uint16) (mdns.RR, 
 	return nil, mdns.RcodeToString[answer.Rcode], nil
 }
 
-// waitAnswers waits until the server has both names: they are made one after the other.
 func (s *site) waitAnswers(ctx context.Context) {
 	s.t.Helper()
 	s.waitUntil("it answers", func() error {
@@ -385,8 +375,8 @@ func (s *site) waitAnswers(ctx context.Context) {
 	})
 }
 
-// queryServer asks one server without pause. An answer that has another address than one that was written, or an older
-// one than named has given before, is wrong; that the server refuses is missing, and wrong where no fault is its own.
+// An answer is wrong with a value never written, or older than before. A refusal is missing, and wrong unless the
+// fault is the site's own.
 func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 	last, killed := uint32(0), int64(0)
 	for ctx.Err() == nil {
@@ -428,7 +418,6 @@ func (s *site) queryServer(ctx context.Context, written *atomic.Uint32) {
 	}
 }
 
-// fault breaks something, holds it for a while and mends it.
 type fault struct {
 	name string
 	do   func(at *site, hold time.Duration)
@@ -488,8 +477,8 @@ func (r *room) listFaults() []fault {
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", clock, "testdata/clock.c").CombinedOutput(); err != nil {
 		r.t.Fatalf("%v: %s", err, out)
 	}
-	// Its ten minutes are twice what a signature allows (RFC 8945 §5.2.3).
-	// It transfers nothing meanwhile, so it need not answer: its disk may be empty.
+	// Ten minutes are twice the fudge of a signature (RFC 8945 §5.2.3). The server transfers nothing meanwhile, so it
+	// need not answer.
 	all = append(all, fault{"a wrong clock", func(at *site, hold time.Duration) {
 		at.disturbSite(func(p *localPod) {
 			at.killNamed(p, []string{"LD_PRELOAD=" + clock}, false)
@@ -500,7 +489,7 @@ func (r *room) listFaults() []fault {
 	return all
 }
 
-// disturbSite does something to the processes of a site, and returns when it answers again.
+// disturbSite returns when the site answers again.
 func (s *site) disturbSite(do func(p *localPod)) {
 	s.mending.Lock()
 	defer s.mending.Unlock()
@@ -522,12 +511,10 @@ func (s *site) disturbSite(do func(p *localPod)) {
 	s.disturbed.Store(false)
 }
 
-// replaceNamed kills named, and returns when the next one answers.
 func (s *site) replaceNamed(empty bool) {
 	s.disturbSite(func(p *localPod) { s.killNamed(p, nil, empty) })
 }
 
-// killNamed kills named, which the kubelet starts again with an environment, and on an empty disk if it is to.
 func (s *site) killNamed(p *localPod, env []string, empty bool) {
 	s.kubelet.mu.Lock()
 	defer s.kubelet.mu.Unlock()
@@ -549,7 +536,6 @@ func (s *site) killNamed(p *localPod, env []string, empty bool) {
 	}
 }
 
-// deleteSecret deletes a Secret of a site.
 func (r *room) deleteSecret(at *site, name string) {
 	r.persistUntilDone(func(ctx context.Context) error {
 		err := r.core.CoreV1().Secrets(at.namespace).Delete(ctx, name, metav1.DeleteOptions{})
@@ -560,7 +546,7 @@ func (r *room) deleteSecret(at *site, name string) {
 	})
 }
 
-// loseControl deletes the key of the control channel, by which the pod is replaced: the new one has an empty disk.
+// Without the control channel's key, the pod is replaced, with an empty disk.
 func (r *room) loseControl(at *site) {
 	at.disturbSite(func(before *localPod) {
 		r.deleteSecret(at, render.RNDCSecretName("prod-secondary-0"))
@@ -576,7 +562,6 @@ func (r *room) loseControl(at *site) {
 	})
 }
 
-// killService kills a service, which starts again after hold.
 func (r *room) killService(s *service, hold time.Duration) {
 	r.common.Lock()
 	defer r.common.Unlock()
@@ -587,7 +572,6 @@ func (r *room) killService(s *service, hold time.Duration) {
 	time.Sleep(hold)
 }
 
-// replaceServer kills the API server with its etcd, and starts both on their data.
 func (r *room) replaceServer(hold time.Duration) {
 	r.common.Lock()
 	defer r.common.Unlock()
@@ -599,7 +583,6 @@ func (r *room) replaceServer(hold time.Duration) {
 	}
 }
 
-// restartServer starts the shared API server on its data, at its address.
 func (c *cluster) restartServer(ctx context.Context) error {
 	server, err := kuberig.StartServer(ctx, filepath.Join(home, "server"), kuberig.ServerConfig{Program: c.program, Kube: c.kube, Kubeconfig: c.kubeconfig, Addr: c.server.Addr})
 	if err == nil {
@@ -608,7 +591,7 @@ func (c *cluster) restartServer(ctx context.Context) error {
 	return err
 }
 
-// waitEverySerial waits until each server has each zone at its serial, and what is not asked for any more is gone.
+// waitEverySerial also requires that deleted zones are gone.
 func (r *room) waitEverySerial() {
 	want := addressOf(r.written.Load())
 	ctx, cancel := context.WithTimeout(r.ctx, waitTimeout)

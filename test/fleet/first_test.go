@@ -18,10 +18,10 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestFleet_startsAsItsPageSays: the commands of "The first fleet in ten minutes" in docs/fleet.md. helm's are carried
-// out by a stand-in that applies what the chart says of rights: controller and primary run with these alone.
+// The commands are those of "The first fleet in ten minutes" in docs/fleet.md. A replacement of helm applies the
+// chart's RBAC, and controller and primary run with these rights only.
 func TestFleet_startsAsItsPageSays(t *testing.T) {
-	w := newWorld(t, "first-fleet") // a namespace of the test; that of the page is made by its commands
+	w := newWorld(t, "first-fleet") // the test's namespace; the page's commands create their own
 	w.namespace = "dns-system"
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
 		rig.SkipMissing(t, err)
@@ -42,7 +42,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 		"[[ \"$1 $2 $3 $5 $6 $7\" = 'upgrade --install kubizone -n kubizone-system --create-namespace' ]]\n" +
 		helm + " template kubizone " + chart + " -n kubizone-system --set image.repository=kubizone \"${files[@]}\" \"${@:8}\" | kubectl apply -f -\n"
 	w.mustSucceed(os.WriteFile(filepath.Join(dir, "bin", "helm"), []byte(install), 0o700))
-	// The Services of the test have addresses of this machine.
+	// Services of the test have addresses on this machine.
 	w.mustSucceed(os.WriteFile(filepath.Join(dir, "first.yaml"),
 		[]byte(strings.Replace(yamls[0], "  bind9:\n", "  allowLocalAddresses: true\n  bind9:\n", 1)), 0o600))
 	shell := func(script string) string {
@@ -75,7 +75,7 @@ func TestFleet_startsAsItsPageSays(t *testing.T) {
 		Platform: readers, Namespaces: []string{"dns-system"}, Ask: k.askPod, Members: k.askMembers,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{primary}, nil },
 	})
-	// Clients reach the pods by the Services once these are there.
+	// With the Services, clients reach the pods.
 	apply, wait, _ := strings.Cut(shells[1], "\n")
 	shell(apply)
 	for _, server := range []string{"first-secondary-0", "first-secondary-1"} {

@@ -38,10 +38,9 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// home is where everything of this test binary lies; TestMain removes it.
 var home string
 
 func TestMain(m *testing.M) {
@@ -63,17 +62,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ends is what TestMain ends, the last started first.
+// ends are called by TestMain in order.
 var ends []func()
 
-// cluster is a control plane with our API behind it.
 type cluster struct {
-	kube    *kuberig.Kube
-	program string // path of the kubizone binary
-	core    *kubernetes.Clientset
-	ours    *versioned.Clientset
-	server  *kuberig.Server
-	// kubeconfig is that of the server.
+	kube       *kuberig.Kube
+	program    string // path of the kubizone binary
+	core       *kubernetes.Clientset
+	ours       *versioned.Clientset
+	server     *kuberig.Server
 	kubeconfig string
 }
 
@@ -87,7 +84,7 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	c := &cluster{program: program}
 	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{
 		Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller", "endpointslice-controller"},
-		// A Service has an address of this machine, at which a test can stand for kube-proxy.
+		// Service addresses are on this machine, so that a test can be kube-proxy.
 		Args: []string{"--service-cluster-ip-range=127.53.0.0/16"},
 	}); err != nil {
 		return nil, err
@@ -126,29 +123,24 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	return c, c.kube.StartControllerManager(ctx)
 })
 
-// requireCluster returns the shared cluster; the test is skipped, with the reason, where Kubernetes' programs were not
-// built.
 func requireCluster(t *testing.T) *cluster {
 	t.Helper()
 	return rig.Need(shared())(t)
 }
 
-// world is a namespace, and a Fleet that works in it.
 type world struct {
 	*cluster
 	t         *testing.T
 	ctx       context.Context
 	namespace string
 	told      *events.FakeRecorder
-	// loaded is the hash of what the pods of each instance are said to have; guarded by mu.
+	// loaded maps each instance to the configuration hash reported by its pods; guarded by mu.
 	mu     sync.Mutex
 	loaded map[string]string
-	// writes counts the requests of the Fleet to kube-apiserver that change something there.
 	writes atomic.Int64
 	stop   func()
 }
 
-// countWrites is a transport that counts.
 func (w *world) countWrites(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		if request.Method != http.MethodGet {
@@ -167,7 +159,6 @@ func makePlatform() render.Platform {
 		AgentImage: "registry.example/kubizone:v0", ClientNamespace: "kubizone-system"}
 }
 
-// newWorld makes a namespace, in which Pod Security restricted is enforced.
 func newWorld(t *testing.T, namespace string) *world {
 	c := requireCluster(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +176,6 @@ func (w *world) mustSucceed(err error) {
 	}
 }
 
-// startProgram starts a sub-command of kubizone with the rights of a kubeconfig, until the test ends.
 func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Process {
 	w.t.Helper()
 	process, err := rig.StartProcess(nil, w.t.TempDir(), w.program, append(arguments, "--kubeconfig", kubeconfig, "--health-listen", "127.0.0.1:0")...)
@@ -199,7 +189,6 @@ func (w *world) startProgram(kubeconfig string, arguments ...string) *rig.Proces
 	return process
 }
 
-// runFleet starts a Fleet for namespaces, which ends with the test or with stop.
 func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	w.t.Helper()
 	w.runFleetWith(fleet.Config{
@@ -212,14 +201,12 @@ func (w *world) runFleet(at clock.Clock, namespaces ...string) {
 	})
 }
 
-// askLoaded answers for the agent of a pod.
 func (w *world) askLoaded(_ context.Context, _ *corev1.Pod, server *render.Server) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.loaded[server.Name], nil
 }
 
-// load has the pods of an instance read what its status asks for.
 func (w *world) load(instance string) {
 	w.t.Helper()
 	hash := w.getInstance(instance).Status.ConfigHash
@@ -228,7 +215,6 @@ func (w *world) load(instance string) {
 	w.loaded[instance] = hash
 }
 
-// runFleetWith starts a Fleet with clients and informers of the world.
 func (w *world) runFleetWith(config fleet.Config) {
 	w.t.Helper()
 	informers := externalversions.NewSharedInformerFactory(w.ours, 0)
@@ -257,7 +243,7 @@ func (w *world) runFleetWith(config fleet.Config) {
 	w.t.Cleanup(w.stop)
 }
 
-// runKubelet has each pod of the namespace run and be ready as soon as it is there, and end when it is deleted.
+// runKubelet makes each new pod of the namespace Ready, and removes deleted pods.
 func (w *world) runKubelet(namespace string) {
 	go func() {
 		for w.ctx.Err() == nil {
@@ -290,7 +276,6 @@ func (w *world) runPod(pod *corev1.Pod) {
 	}
 }
 
-// waitUntil waits for a fact.
 func (w *world) waitUntil(what string, fact func() error) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, waitTimeout)
@@ -305,7 +290,6 @@ func (w *world) getInstance(name string) *bind9.Bind9Instance {
 	return instance
 }
 
-// expectCondition reports what a condition lacks to be as wanted: status and, where it is given, reason.
 func expectCondition(conditions []metav1.Condition, of, want string) error {
 	status, reason, _ := strings.Cut(want, "/")
 	for _, c := range conditions {
@@ -330,7 +314,6 @@ func (w *world) waitInstance(name, condition, want string) {
 	})
 }
 
-// listMade are the objects that were made in a namespace, RESOURCE/NAME.
 func (w *world) listMade(namespace string) []string {
 	w.t.Helper()
 	var out []string
@@ -338,7 +321,6 @@ func (w *world) listMade(namespace string) []string {
 	return out
 }
 
-// eachMade calls do for each object that was made in a namespace, with RESOURCE/NAME.
 func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Unstructured)) {
 	w.t.Helper()
 	all, err := dynamic.NewForConfig(w.kube.Admin())

@@ -21,9 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet"
 )
 
-// TestInstance_isMadeRepairedAndRemoved_S11_9: a server that stands alone gets its objects in a namespace where Pod
-// Security restricted is enforced; each object that is removed or changed comes back; the deletion leaves nothing
-// (F1, F5).
+// TestInstance_isMadeRepairedAndRemoved_S11_9: a standalone server gets its objects in a namespace with Pod Security
+// restricted. Each removed or changed object is restored, and the deletion leaves nothing (F1, F5).
 func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	w := newWorld(t, "lone")
 	w.runKubelet(w.namespace)
@@ -84,7 +83,7 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		t.Error("the key was made anew")
 	}
 
-	// An object that is as it shall be costs no request, however often it is looked at; a changed option costs one.
+	// Reconciles of an unchanged object cost no request, and a changed option costs one.
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
 	w.waitInstance("ns1", bind9.ConditionProgressing, "False")
 	var written int64
@@ -115,8 +114,8 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		}
 		return nil
 	})
-	// A look before the informer has the ConfigMap that was applied applies it again. Six looks at nine objects that
-	// remember nothing would be 54 requests.
+	// A reconcile before the informer's event applies the ConfigMap again. Six reconciles of nine objects without a
+	// memory would make 54 requests.
 	if n := w.writes.Load() - written; n < 1 || n > 3 {
 		t.Errorf("%d requests that change something, want 1 for the ConfigMap", n)
 	}
@@ -134,8 +133,8 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 	}
 }
 
-// TestInstance_leavesObjectsOfOthers_S11_10: an object of another manager in the way is neither changed nor removed,
-// and is taken over by its annotation alone (F2).
+// TestInstance_leavesObjectsOfOthers_S11_10: another manager's object under a server's name is neither changed nor
+// removed, and taken over only by its annotation (F2).
 func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	w := newWorld(t, "foreign")
 	w.runKubelet(w.namespace)
@@ -164,8 +163,8 @@ func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	}
 }
 
-// TestInstance_changesReachServers_S11_9: options change the configuration, a claim makes a StatefulSet of the
-// Deployment, and what is refused leaves all as it was (F4).
+// TestInstance_changesReachServers_S11_9: options change the configuration, a claim turns the Deployment into a
+// StatefulSet, and a refused change has no effect (F4).
 func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	w := newWorld(t, "changes")
 	w.runKubelet(w.namespace)
@@ -205,8 +204,7 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	})
 }
 
-// TestInstance_saysWhatHasBecomeOfIt: a pod that is not ready any more is Degraded and a Warning, and that ends with
-// it.
+// TestInstance_saysWhatHasBecomeOfIt: while a pod is not ready, the instance is Degraded, with a Warning.
 func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
 	w := newWorld(t, "unavailable")
 	w.runKubelet(w.namespace)
@@ -245,7 +243,8 @@ func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
 	}
 }
 
-// TestInstance_finalizerHasADeadline: what cannot be removed holds up the deletion for ten minutes, not for ever.
+// TestInstance_finalizerHasADeadline: an object that cannot be removed delays the deletion for ten minutes, not for
+// ever.
 func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	w := newWorld(t, "held")
 	w.runKubelet(w.namespace)
@@ -278,8 +277,8 @@ func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	w.mustSucceed(err)
 }
 
-// TestInstance_keepsTheNameThatItHas_S11_10: the Service of a server x-agent has the name of that of the agent of a
-// server x. The first one keeps it, the other one says so, and gets it when it is free.
+// TestInstance_keepsTheNameThatItHas_S11_10: the Service of server x-agent has the same name as that of x's agent.
+// The first server keeps the name; the other reports the conflict, and gets the name once free.
 func TestInstance_keepsTheNameThatItHas_S11_10(t *testing.T) {
 	w := newWorld(t, "collides")
 	w.runKubelet(w.namespace)

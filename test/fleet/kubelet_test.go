@@ -32,42 +32,38 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// kubelet runs the pods of a namespace as processes: what is in their volumes it reads from the cluster, and reads it
-// again, as a kubelet does, while they run. Directories and ports of a pod are others here; nothing else differs.
+// kubelet runs the pods of a namespace as processes, and syncs their volumes from the cluster. Only directories and
+// ports differ from the specs.
 type kubelet struct {
 	w    *world
 	dir  string
 	mu   sync.Mutex
 	pods map[string]*localPod
-	// dns is the port at which the next pod answers, so that an address stays as that of a Service does.
+	// dns is the port of the next pod, so that the address stays, like a Service's.
 	dns netip.AddrPort
-	// newest: a pod that comes while another one runs takes its place at once. Else it waits until that has gone.
+	// newest: a new pod replaces a running pod at once. Else the new pod waits for the end of the old pod.
 	newest bool
-	// node is where pods are placed; "": nowhere, and one runs at a time. Pods of a node have addresses and ports of
-	// their own, and proxies stand before them.
+	// node is the node of pods; "": none, and pods run one at a time. Pods of a node have addresses and ports of
+	// their own, behind proxies.
 	node string
-	// state are the files that a pod of bindy has in its directory of zones, as bindcar writes them.
-	state map[string]string
-	// placed counts the pods of the node.
+	// state are files in the zone directory of bindy's pods, as bindcar writes them.
+	state  map[string]string
 	placed int
 }
 
-// localPod is a pod as processes.
 type localPod struct {
 	pod                 *corev1.Pod
 	dir, ip             string
 	dns, control, agent netip.AddrPort
-	probe               netip.AddrPort // open while named answers, as the supervisor of the agent says
+	probe               netip.AddrPort // of the agent's supervisor, open while named answers
 	named, program      *rig.Process
-	// started: the startup probe of this named has succeeded.
+	// started: this named has passed the startup probe.
 	started bool
-	// env is the environment of named, beside that of the test.
-	env []string
-	// stopped is when the pod was first seen to be deleted.
+	// env adds to named's environment.
+	env     []string
 	stopped time.Time
-	// failed counts the probes in a row that failed.
-	failed int
-	// written and shown are the files of the volume as they are here, and as they are in the cluster.
+	failed  int
+	// written and shown are the files of the volume, as localized here and as in the cluster.
 	written, shown map[string]string
 }
 
@@ -83,7 +79,7 @@ func newKubelet(w *world) *kubelet {
 			k.syncPods()
 			select {
 			case <-w.ctx.Done():
-			case <-time.After(200 * time.Millisecond): // how often a kubelet looks at its volumes
+			case <-time.After(200 * time.Millisecond): // a kubelet's sync interval
 			}
 		}
 	}()
@@ -104,7 +100,6 @@ func (p *localPod) endProcesses() {
 	}
 }
 
-// isStopping reports whether a pod that is deleted is still in its preStop.
 func (p *localPod) isStopping(now time.Time) bool {
 	if p.stopped.IsZero() {
 		p.stopped = now
@@ -118,7 +113,7 @@ func (p *localPod) isStopping(now time.Time) bool {
 	return now.Sub(p.stopped) < most
 }
 
-// syncPods has one process pair for each pod, with the files that its volumes have now.
+// syncPods runs a pair of processes for each pod, with the current files of its volumes.
 func (k *kubelet) syncPods() {
 	list, err := k.w.core.CoreV1().Pods(k.w.namespace).List(k.w.ctx, metav1.ListOptions{})
 	if err != nil {
@@ -126,8 +121,7 @@ func (k *kubelet) syncPods() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// A pod that no scheduler has placed is gone as soon as it is deleted. One of a node answers on until its preStop
-	// is over.
+	// An unscheduled pod ends at its deletion. A pod of a node answers until the end of preStop.
 	for name, local := range k.pods {
 		at := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool { return pod.Name == name && pod.UID == local.pod.UID })
 		if at >= 0 && list.Items[at].DeletionTimestamp == nil {
@@ -155,7 +149,7 @@ func (k *kubelet) syncPods() {
 		}
 		if local == nil {
 			if len(k.pods) > 0 && k.node == "" {
-				continue // one at a time has the address
+				continue // pods share an address, and run one at a time
 			}
 			if local, err = k.placePod(pod); err != nil {
 				k.w.t.Log(err)
@@ -169,7 +163,7 @@ func (k *kubelet) syncPods() {
 	}
 }
 
-// keepNewest ends what runs where a newer pod has come, and leaves that one alone in the list beside pods that go.
+// keepNewest ends the running pod if there is a newer pod, and drops other pods from the list, except deleted pods.
 func (k *kubelet) keepNewest(list *corev1.PodList) {
 	var newest *corev1.Pod
 	for i := range list.Items {
@@ -229,10 +223,8 @@ func (k *kubelet) placePod(pod *corev1.Pod) (*localPod, error) {
 	return p, nil
 }
 
-// isFleets reports whether a pod is of the fleet, or of bindy.
 func isFleets(pod *corev1.Pod) bool { return pod.Labels[render.LabelManager] == render.Manager }
 
-// localizeText returns a text of the pod with directories and ports of this machine.
 func (p *localPod) localizeText(text string) string {
 	return strings.NewReplacer(
 		render.ConfigDir, filepath.Join(p.dir, "etc"), render.StateDir, filepath.Join(p.dir, "state"),
@@ -245,7 +237,6 @@ func (p *localPod) localizeText(text string) string {
 	).Replace(text)
 }
 
-// readVolume is the content of the projected volume, from the objects that its sources name.
 func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 	files := map[string]string{}
 	for _, volume := range pod.Spec.Volumes {
@@ -283,7 +274,6 @@ func (k *kubelet) readVolume(pod *corev1.Pod) (map[string]string, error) {
 	return files, nil
 }
 
-// readMounts reads a Secret or ConfigMap that a container of bindy mounts, whole or one file of it.
 func (k *kubelet) readMounts(pod *corev1.Pod, volume *corev1.Volume, files map[string]string) error {
 	data := map[string]string{}
 	switch {
@@ -318,7 +308,6 @@ func (k *kubelet) readMounts(pod *corev1.Pod, volume *corev1.Volume, files map[s
 	return nil
 }
 
-// refreshPod writes the volume where it has changed, starts what does not run, and says how the pod is.
 func (k *kubelet) refreshPod(p *localPod) error {
 	shown, err := k.readVolume(p.pod)
 	if err != nil {
@@ -340,12 +329,12 @@ func (k *kubelet) refreshPod(p *localPod) error {
 	for _, container := range p.pod.Spec.Containers {
 		process, arguments := &p.named, append(slices.Clone(container.Command), container.Args...)
 		if len(arguments) == 0 {
-			continue // bindcar, which has made the zones already
+			continue // bindcar, whose zones exist already
 		}
 		if container.Name == render.AgentContainer {
 			process, arguments = &p.program, append([]string{k.w.program}, arguments...)
 		} else {
-			// One worker is plenty, and machines that test have few processors.
+			// Test machines have few processors.
 			arguments = append(arguments, "-n", "1")
 			program, err := rig.Find(arguments[0], "apt-get install bind9")
 			if err != nil {
@@ -376,7 +365,7 @@ func (k *kubelet) refreshPod(p *localPod) error {
 	if err := k.probePod(p); err == nil {
 		ready, p.failed = corev1.ConditionTrue, 0
 	} else if p.failed++; p.failed < probeFailures {
-		return nil // not yet unready, as a kubelet sees it
+		return nil // not yet unready for a kubelet
 	}
 	if slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == ready }) {
 		return nil
@@ -398,14 +387,14 @@ func (k *kubelet) refreshPod(p *localPod) error {
 	return err
 }
 
-// probeFailures is the failureThreshold of the readiness probes of the fleet.
+// probeFailures is the failureThreshold of the fleet's readiness probes.
 const probeFailures = 2
 
-// probes verifies no certificate, as a kubelet does not.
+// Like a kubelet, without verifying certificates.
 var probes = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
-// probePod carries out the probes of a pod. Where the startup probe asks the agent, it does so once for each named, and
-// then the readiness probe asks the supervisor of the agent for a connection. Else named is asked for one.
+// A startup probe of the agent runs once for each named, before the readiness probe of the agent's supervisor.
+// Without an agent, the probes connect to named.
 func (k *kubelet) probePod(p *localPod) error {
 	asksAgent := slices.ContainsFunc(p.pod.Spec.Containers, func(c corev1.Container) bool {
 		return c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil
@@ -436,8 +425,7 @@ func (k *kubelet) probePod(p *localPod) error {
 	return connection.Close()
 }
 
-// askAgent asks the agent of a pod over https what BIND has loaded, and answers for the files of the cluster where BIND
-// has those that stand for them here.
+// askAgent translates the hash of localized files to that of the cluster's files.
 func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Server) (string, error) {
 	if server == nil {
 		instance := p.pod.Labels["bind9.kubi.zone/instance"]
@@ -461,7 +449,6 @@ func (k *kubelet) askAgent(ctx context.Context, p *localPod, server *render.Serv
 	return got, err
 }
 
-// Ask is for fleet.Config.
 func (k *kubelet) askPod(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -472,7 +459,6 @@ func (k *kubelet) askPod(ctx context.Context, pod *corev1.Pod, server *render.Se
 	return k.askAgent(ctx, p, server)
 }
 
-// askMembers is for fleet.Config.
 func (k *kubelet) askMembers(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -483,7 +469,6 @@ func (k *kubelet) askMembers(ctx context.Context, pod *corev1.Pod, server *rende
 	return fleet.AskMembersAt(ctx, p.agent.String(), server)
 }
 
-// findAddress returns where a pod with an address answers; nothing for one that has gone.
 func (k *kubelet) findAddress(ip string) (netip.AddrPort, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -495,7 +480,6 @@ func (k *kubelet) findAddress(ip string) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// getOnlyPod returns the one pod that runs.
 func (k *kubelet) getOnlyPod() *localPod {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -34,14 +34,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// asker asks servers for names without a pause, and counts.
 type asker struct {
 	mu      sync.Mutex
-	counts  map[string]int // of results: "answered", or what is wrong
+	counts  map[string]int // by result: "answered", or the error
 	samples []string
 }
 
-// askThroughout asks each server for each name until stop; expected are the sorted addresses, or the code.
+// askThroughout queries each server for each name until stop. expected has the sorted addresses, or the RCODE.
 func askThroughout(ctx context.Context, servers []netip.AddrPort, expected map[string]string) (counted *asker, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -77,8 +76,8 @@ func askThroughout(ctx context.Context, servers []netip.AddrPort, expected map[s
 						got = strings.Join(addresses, " ")
 					}
 					a.countAnswer(server, name, got, want)
-					// About a hundred questions a second for each name and server: a BIND of the test has a share of
-					// two processors.
+					// About a hundred queries a second for each name and server: the test's BIND shares two
+					// processors.
 					select {
 					case <-ctx.Done():
 					case <-time.After(10 * time.Millisecond):
@@ -103,7 +102,6 @@ func (a *asker) countAnswer(server netip.AddrPort, name, got, want string) {
 	}
 }
 
-// documentBlocks are the blocks of a document whose second word matches, in their order.
 func documentBlocks(t *testing.T, document, words string) (yamls, shells []string) {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../docs/" + document))(t)
@@ -117,7 +115,7 @@ func documentBlocks(t *testing.T, document, words string) (yamls, shells []strin
 	return yamls, shells
 }
 
-// makeShell makes a directory in which scripts run, and their environment: kubectl, as a cluster admin, and kubizone.
+// makeShell has kubectl, as a cluster admin, and kubizone in the PATH.
 func (w *world) makeShell() (dir string, environment []string) {
 	w.t.Helper()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(w.t)
@@ -128,7 +126,6 @@ func (w *world) makeShell() (dir string, environment []string) {
 	return dir, []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
 }
 
-// runShell runs a script of the document as a cluster admin.
 func (w *world) runShell(dir string, environment []string, script string) (string, error) {
 	w.t.Helper()
 	command := exec.CommandContext(w.ctx, "bash", "-euo", "pipefail", "-c", script)
@@ -138,9 +135,9 @@ func (w *world) runShell(dir string, environment []string, script string) (strin
 	return string(out), err
 }
 
-// TestFleet_takesOverFromBindyUnderQueries_S11_10: docs/migration.md by the letter, with a bindy that writes its
-// objects until it is stopped. The names of its zone are asked for at the addresses of its Services throughout, and
-// each answer is there and right.
+// TestFleet_takesOverFromBindyUnderQueries_S11_10 follows docs/migration-bindy.md by the letter, with a bindy that writes
+// its objects until stopped. Throughout, the names of bindy's zone are queried at the Services' addresses, and each
+// answer is present and right.
 func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	w := newWorld(t, "dns")
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
@@ -149,7 +146,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")
 	}
-	yamls, shells := documentBlocks(t, "migration.md", "bindy|bindy-fleet")
+	yamls, shells := documentBlocks(t, "migration-bindy.md", "bindy|bindy-fleet")
 	if len(yamls) != 3 || len(shells) != 8 {
 		t.Fatalf("the document has %d blocks of YAML and %d of shell; this test knows 3 and 8", len(yamls), len(shells))
 	}
@@ -164,7 +161,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 		w.mustSucceed(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
 
-	// bindy: its objects, an operator that writes them again and again, and pods that answer for the zone.
+	// bindy has objects, an operator that rewrites them, and pods.
 	here, err := os.Getwd()
 	w.mustSucceed(err)
 	shell(fmt.Sprintf("kubectl apply -f %s/../migration/testdata/bindy_crds.yaml -f %s/testdata/bindy_crds.yaml", here, here))
@@ -199,7 +196,6 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	asked, stop := askThroughout(w.ctx, servers, map[string]string{"www.corp.test.": "192.0.2.80 192.0.2.81", "ns1.corp.test.": "192.0.2.1", "none.corp.test.": "NXDOMAIN"})
 	defer stop()
 
-	// Kubizone beside it.
 	primary, err := rig.FreePort()
 	w.mustSucceed(err)
 	for _, arguments := range [][]string{
@@ -214,11 +210,11 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 
 	// 1, 2: bindy runs on.
 	shell(shells[0])
-	// The serial of bindy's servers is ahead, which is told as a difference until step 3.
+	// The serial of bindy's servers is ahead, a reported difference until step 3.
 	if out, err := w.runShell(dir, environment, shells[1]); err == nil || !regexp.MustCompile(`Ahead +2031010203 +0 +0 +0 `).MatchString(out) {
 		t.Errorf("%v: what differs is the serial alone:\n%s", err, out)
 	}
-	// Its cluster is described while it still runs: neither touches what the other has.
+	// Its cluster is described while bindy runs: neither side touches the other's objects.
 	before := b.readChildren()
 	w.mustSucceed(b.waitForWrites())
 	shell("kubectl apply -f servers.yaml\nkubectl patch dnsclass production --type=merge -p '{\"spec\":{\"allowLocalAddresses\":true}}'\nkubectl wait bind9clusters.bind9.kubi.zone -n dns production --for=condition=Degraded --timeout=5m")
@@ -249,7 +245,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 		t.Errorf("an object of bindy has changed, and none is annotated:\n%v\n%v", before, after)
 	}
 	shell(shells[5])
-	// 5: bindy's custom resources go, and what they own.
+	// 5: bindy's custom resources go, with their dependents.
 	shell(shells[6])
 	shell(shells[7])
 	w.waitUntil("nothing of bindy is left", func() error {
@@ -260,7 +256,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 			}
 			service, err := w.core.CoreV1().Services("dns").Get(w.ctx, server, metav1.GetOptions{})
 			if err != nil {
-				w.t.Fatal(err) // the garbage collector took it
+				w.t.Fatal(err) // collected as garbage
 			}
 			if service.Spec.ClusterIP != proxies[server].at.Addr().String() {
 				w.t.Fatalf("the Service of %s has the address %s", server, service.Spec.ClusterIP)
@@ -284,7 +280,7 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	}
 }
 
-// runOperator has the operator write its objects every second, while its Deployment has replicas.
+// runOperator writes every second, while the operator's Deployment has replicas.
 func (b *bindy) runOperator() {
 	b.w.t.Helper()
 	_, err := b.w.core.CoreV1().Namespaces().Create(b.w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bindy-system"}}, metav1.CreateOptions{})
@@ -321,7 +317,7 @@ func (b *bindy) runOperator() {
 	b.w.mustSucceed(b.waitForWrites())
 }
 
-// waitForWrites returns when the operator has written all its objects twice more: the first time may have begun before.
+// waitForWrites: twice, because the first round may have begun before.
 func (b *bindy) waitForWrites() error {
 	count := func() int {
 		b.mu.Lock()

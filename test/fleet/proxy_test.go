@@ -19,22 +19,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// proxyLag is how late a node hears of a change of an EndpointSlice.
 const proxyLag = 500 * time.Millisecond
 
-// proxy stands for kube-proxy: what comes to port 53 of a Service's address goes to the pods that the Service's
-// EndpointSlices say are ready.
+// proxy acts as kube-proxy and forwards port 53 of a Service's address to ready pods in the Service's EndpointSlices.
 type proxy struct {
-	w    *world
-	k    *kubelet
-	at   netip.AddrPort
-	pods atomic.Pointer[[]string] // their addresses
-	next atomic.Uint64
-	// alone counts packets and connections for which there was no pod.
+	w     *world
+	k     *kubelet
+	at    netip.AddrPort
+	pods  atomic.Pointer[[]string] // addresses of the pods
+	next  atomic.Uint64
 	alone atomic.Int64
 }
 
-// runProxy returns when the Service has an address and a ready pod.
 func (w *world) runProxy(k *kubelet, service string) *proxy {
 	w.t.Helper()
 	p := &proxy{w: w, k: k}
@@ -103,7 +99,6 @@ func (w *world) runProxy(k *kubelet, service string) *proxy {
 	return p
 }
 
-// choosePod returns where a pod of the Service answers.
 func (p *proxy) choosePod() (string, bool) {
 	ready := *p.pods.Load()
 	if len(ready) > 0 {
@@ -188,8 +183,7 @@ func (p *proxy) forwardConnections() error {
 	return nil
 }
 
-// makeNode makes the node that the pods of a kubelet are placed on: the Pods of a Service without one are none of its
-// EndpointSlices'.
+// EndpointSlices omit pods without a node.
 func (w *world) makeNode(name string) {
 	w.t.Helper()
 	_, err := w.core.CoreV1().Nodes().Create(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

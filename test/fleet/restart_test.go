@@ -31,27 +31,23 @@ var restartRate = flag.Int("restart-rate", 0, "questions a second that TestClust
 const (
 	restartServers, restartZones = 3, 20
 	resolvers                    = 32
-	// tryTimeout is how long a resolver waits for one server before it asks the next one; a question has one try for
-	// each server. It is longer than that of resolvers: servers and resolvers share the processors with other tests,
-	// and a question that a server has lost is not answered later either.
+	// tryTimeout bounds a resolver's wait for a server before the next. It exceeds real resolvers', since servers
+	// share the processors with other tests, and a lost query is never answered.
 	tryTimeout = 3 * time.Second
 )
 
-// load asks the servers of an NS set as resolvers do: a question that a server does not answer, or answers with a
-// failure, goes to the next one. A question to a Service goes to one of its ready pods.
+// load queries as resolvers do: without an answer, or after a failure, the query goes to the next server.
 type load struct {
 	services []*proxy
 	names    []string
 	want     string
-	// asked counts questions, again tries beyond the first one, wrong answers with other data, missing questions that
-	// no server answered.
+	// asked counts queries, again retries, wrong answers with other data, missing queries that no server answered.
 	asked, again, wrong, missing atomic.Int64
-	pods                         sync.Map // of address of a pod to where it answers
+	pods                         sync.Map // address of a pod → its socket
 	mu                           sync.Mutex
 	samples                      []string
 }
 
-// podOf is where a pod of a Service answers now.
 func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
 	ready := *service.pods.Load()
 	if len(ready) == 0 {
@@ -69,7 +65,6 @@ func (l *load) podOf(service *proxy) (netip.AddrPort, bool) {
 	return at, ok
 }
 
-// runLoad asks rate questions a second until stop.
 func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
@@ -87,7 +82,7 @@ func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 				if wait := time.Until(next); wait > 0 {
 					time.Sleep(wait) // the rate
 				} else if wait < -time.Second {
-					next = time.Now() // the machine is too slow for the rate: what is late is not asked
+					next = time.Now() // the machine is too slow for the rate: skip late queries
 				}
 				next = next.Add(every)
 				l.resolveName(socket, l.names[rand.IntN(len(l.names))])
@@ -97,7 +92,6 @@ func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 	return func() { cancel(); asking.Wait() }
 }
 
-// resolveName asks one server after the other for a name.
 func (l *load) resolveName(socket *net.UDPConn, name string) {
 	l.asked.Add(1)
 	first, said := rand.IntN(len(l.services)), []string{}
@@ -166,9 +160,8 @@ func (l *load) noteSample(format string, arguments ...any) {
 	}
 }
 
-// TestCluster_restartsUnderQueries: a new version of BIND replaces every pod of a cluster, and no question is without
-// an answer and none has a wrong one. A question is missing where no server of the NS set answers it within its time,
-// asked one after the other.
+// TestCluster_restartsUnderQueries: while a new version of BIND replaces every pod of a cluster, no query is
+// unanswered or answered wrongly. A query is missing if no server of the NS set, asked in turn, answers in time.
 func TestCluster_restartsUnderQueries(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")
@@ -268,7 +261,6 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
 }
 
-// podUIDs are those of the pods of the namespace, the ones that are going included.
 func (w *world) podUIDs() (uids []types.UID) {
 	w.t.Helper()
 	list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// TestCommand_needsTheRightsOfTheChartAlone: `kubizone fleet` with the rights that the chart gives it makes a
-// provider's servers and removes them, in the namespaces that it was given.
+// TestCommand_needsTheRightsOfTheChartAlone: `kubizone fleet` with the chart's rights creates and removes a
+// provider's servers in its namespaces.
 func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	w := newWorld(t, "granted")
 	helm, err := rig.Tool("helm")
@@ -59,7 +59,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
-	// The primary reads keys, and the controller the token of the signer's agent too.
+	// The primary reads keys; the controller also reads the token of the signer's agent.
 	w.checkReader(w.namespace, "reader", []string{"granted-tsig", "granted-signer-0-tsig"}, "granted-primary-0-agent", "granted-primary-0-rndc-key", "granted-signer-0-agent")
 	w.checkReader(w.namespace, "asker", []string{"granted-signer-0-agent"}, "granted-primary-0-agent", "granted-signer-0-rndc-key")
 	w.waitUntil("an Event says so", func() error {
@@ -100,8 +100,8 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	}
 }
 
-// checkReader checks that a ServiceAccount of --key-reader or --signer-agent-reader reads the Secrets that are granted
-// to it and no others (S11.31).
+// checkReader checks that a ServiceAccount of --key-reader or --signer-agent-reader reads only the granted Secrets
+// (S11.31).
 func (w *world) checkReader(namespace, reader string, granted []string, others ...string) {
 	w.t.Helper()
 	account, err := w.kube.ServiceAccount(w.ctx, kuberig.InstallNamespace, reader)

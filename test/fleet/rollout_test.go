@@ -18,17 +18,17 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// TestCluster_replacesOneServerAtATime_S11_9: pods with claims go before those in their place come, so a change of the
-// cluster reaches the next server when the one before it is ready, and no other while one is not (F2).
+// TestCluster_replacesOneServerAtATime_S11_9: a pod with claims goes before the next pod starts. So a change of the
+// cluster reaches a server only when the server before is ready, and no server while any is unready (F2).
 func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	w := newWorld(t, "turns")
-	var newPods atomic.Int32 // how many pods of the new version may be ready
+	var newPods atomic.Int32 // number of new pods that may become ready
 	isNew := func(pod *corev1.Pod) bool {
 		return strings.HasSuffix(pod.Spec.Containers[0].Image, ":9.18")
 	}
 	go func() {
 		started := map[types.UID]bool{}
-		for ; w.ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // how often a kubelet looks at its pods
+		for ; w.ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // a kubelet's interval
 			list, err := w.core.CoreV1().Pods(w.namespace).List(w.ctx, metav1.ListOptions{})
 			if err != nil {
 				continue
@@ -56,7 +56,6 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 	for _, name := range names {
 		w.waitInstance(name, bind9.ConditionReady, "True")
 	}
-	// changed are the servers whose workload has the new version.
 	changed := func() (of []string) {
 		t.Helper()
 		for _, name := range names {
@@ -90,7 +89,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 			}
 			return nil
 		})
-		// Its pod is not ready: looks at the others change nothing.
+		// The pod is not ready: reconciles of the others change nothing.
 		for i := range 5 {
 			for _, name := range names {
 				_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{})

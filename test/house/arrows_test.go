@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// arrowsUp are the most arrows up of the packages that have more than the tenth, or the two, that each package may
-// have. The numbers only fall.
+// arrowsUp bounds the upward arrows of packages with more than a tenth, or than two. The numbers only fall.
 var arrowsUp = map[string]int{
 	"pkg/apis/kubizone/validation": 5,
 	"pkg/bind9/agent":              6,
@@ -42,17 +41,15 @@ var arrowsUp = map[string]int{
 }
 
 var (
-	// readFirst matches the files that a package comment has its reader open first.
 	readFirst = regexp.MustCompile(`(?s)Read first: (.*?)\.\s+(?:[A-Z]|$)`)
 	fileName  = regexp.MustCompile(`\b\w+\.go\b`)
 )
 
-// TestPackages_readDownwards: an arrow leads from a file to one that declares a name which the first uses. It leads up
-// if the package comment has its reader open the second file first. Files that the comment does not name come last, in
-// the order in which the fewest arrows lead up.
+// TestPackages_readDownwards: an arrow leads from a file to the declaration of a used name, and up if the package
+// comment puts the second file first. Unnamed files come last, in the order with the fewest upward arrows.
 func TestPackages_readDownwards(t *testing.T) {
 	packages := parsePackages(t)
-	declaring := map[string]map[string]bool{} // the packages that declare a method
+	declaring := map[string]map[string]bool{} // packages by method
 	for dir, files := range packages {
 		for _, file := range files {
 			for _, method := range listMethods(file) {
@@ -84,7 +81,6 @@ func TestPackages_readDownwards(t *testing.T) {
 	}
 }
 
-// parsePackages returns the files of each package of production code, by directory and name.
 func parsePackages(t *testing.T) map[string]map[string]*ast.File {
 	packages := map[string]map[string]*ast.File{}
 	for _, p := range listProduction(t) {
@@ -96,7 +92,6 @@ func parsePackages(t *testing.T) map[string]map[string]*ast.File {
 	return packages
 }
 
-// listReadFirst returns the files that a package comment names under "Read first", in its order.
 func listReadFirst(files map[string]*ast.File) (first []string) {
 	for _, file := range files {
 		if said := readFirst.FindStringSubmatch(file.Doc.Text()); said != nil {
@@ -106,9 +101,9 @@ func listReadFirst(files map[string]*ast.File) (first []string) {
 	return first
 }
 
-// drawArrows returns, for each file of a package, the files that declare names which it uses, with one such name. A
-// method counts where elsewhere has none of its name, and no other file of the package, no type a field. The receiver
-// of a method does not count: it is the reader's way down.
+// drawArrows returns, for each file of a package, the files declaring its used names, with an example. A method
+// counts if elsewhere is false for its name, and the package has no other method or field of that name. Receivers do
+// not count: they are the reader's way down.
 func drawArrows(files map[string]*ast.File, elsewhere func(method string) bool) map[string]map[string]string {
 	declared := map[string]string{}
 	declare := func(name, file string) {
@@ -169,7 +164,6 @@ func drawArrows(files map[string]*ast.File, elsewhere func(method string) bool) 
 	return arrows
 }
 
-// listMethods returns the names of the methods that a file declares.
 func listMethods(file *ast.File) (methods []string) {
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
@@ -179,8 +173,8 @@ func listMethods(file *ast.File) (methods []string) {
 	return methods
 }
 
-// orderFiles returns the files of a package in the order in which they are read: first those named, then the others.
-// Each of these is moved to where the fewest arrows lead up, until no move makes them fewer.
+// orderFiles returns a package's files in reading order: the named files, then the others, each at the place with the
+// fewest upward arrows.
 func orderFiles(all, first []string, arrows map[string]map[string]string) []string {
 	order := slices.DeleteFunc(slices.Clone(first), func(p string) bool { return !slices.Contains(all, p) })
 	named := len(order)
@@ -200,7 +194,6 @@ func orderFiles(all, first []string, arrows map[string]map[string]string) []stri
 	return order
 }
 
-// listUp returns the arrows that lead from a file to one before it.
 func listUp(order []string, arrows map[string]map[string]string) (up []string) {
 	for i, from := range order {
 		for _, to := range order[:i] {

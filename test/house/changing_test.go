@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestChanging_namesWhatExists: each list of docs/changing.md has steps whose files exist, and says by which test a
-// forgotten one is found. A file without a directory is in that of the file before it.
+// TestChanging_namesWhatExists: the files in each list of docs/changing.md exist, and each list names the test that
+// finds a forgotten step. A file without a directory is in that of the file before.
 func TestChanging_namesWhatExists(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)

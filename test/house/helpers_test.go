@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// barePercent is the most helpers in tests, of a hundred, whose name may be one word.
+// barePercent bounds the percentage of test helpers with a one-word name.
 const barePercent = 2
 
-// TestHelpers_sayVerbAndObject: a test is read by the names of its helpers, so few of them are a bare word.
+// TestHelpers_sayVerbAndObject: a test reads by the names of its helpers, so few are a bare word.
 func TestHelpers_sayVerbAndObject(t *testing.T) {
 	all, bare := 0, []string{}
 	entry := regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example|main$|init$)`)

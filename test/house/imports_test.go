@@ -22,19 +22,19 @@ import (
 
 const module = "kubi.zone/kubizone"
 
-// row says what one package, or one subtree ("pkg/dns/..."), may import. The most specific row of a package
-// decides. Patterns end in "/..." to mean the path and everything below it. Test files are not bound by it,
-// but for rule 2 of TestImports_nonTestCodeImportsNoTestCode.
+// row bounds the imports of a package or a subtree ("pkg/dns/..."). The most specific row of a package decides.
+// Patterns that end in "/..." match the path and everything below. Test files are only bound by rule 2 of
+// TestImports_nonTestCodeImportsNoTestCode.
 type row struct {
 	pkg   string
 	may   []string // packages of this repository
 	never []string // any package, reached directly or through others
 	avoid []string // any package, imported directly
-	calls []string // functions of the standard library that must not be called: "time.Now"
+	calls []string // forbidden functions of the standard library: "time.Now"
 	why   string
 }
 
-// These are the arrows of the house, and this is their only home.
+// table is the only home of the import rules.
 var table = []row{
 	{
 		pkg: "pkg/dns/name", never: impure, avoid: blocking, calls: clock,
@@ -476,7 +476,7 @@ var (
 	printing = []string{"fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "fmt.Print", "fmt.Printf", "fmt.Println"}
 )
 
-// confined packages of others may be imported, by code that is no test, only from these rooms.
+// confined lists external packages that only these rooms may import, apart from tests.
 var confined = []struct {
 	what  string
 	rooms []string
@@ -496,7 +496,6 @@ var confined = []struct {
 	{"go.etcd.io/etcd/server/v3/...", []string{"pkg/etcd/embed", "test/..."}, "that etcd is embedded, and how, is one decision"},
 }
 
-// listed is what `go list` knows of a package.
 type listed struct {
 	Dir, ImportPath    string
 	Imports, Deps      []string
@@ -510,7 +509,7 @@ type listed struct {
 	Error              *struct{ Err string }
 }
 
-// trimModule returns the package's path inside the repository, "." for its root.
+// trimModule returns "." for the root.
 func (p *listed) trimModule() string {
 	if p.ImportPath == module {
 		return "."
@@ -551,7 +550,7 @@ func listPackages(t *testing.T) []*listed {
 	return all
 }
 
-// matchesPattern reports whether the path is the pattern or, for "x/...", lies at or below x.
+// matchesPattern reports whether the path is the pattern or, for "x/...", is at or below x.
 func matchesPattern(pattern, p string) bool {
 	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return p == tree || strings.HasPrefix(p, tree+"/")
@@ -563,7 +562,7 @@ func anyMatches(patterns []string, p string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return matchesPattern(pattern, p) })
 }
 
-// rowOf is the most specific row: an exact one before the longest tree.
+// rowOf returns the most specific row: an exact match before the longest tree.
 func rowOf(p string) *row {
 	var best *row
 	for i := range table {
@@ -604,7 +603,8 @@ func TestImports_followTheTable(t *testing.T) {
 	}
 }
 
-// estates are programs and packages that the core works without: pkg/cmd and the programs put them together with it.
+// estates are the programs and packages outside the core, which works without them; pkg/cmd and the programs combine
+// both.
 var estates = []string{"pkg/bind9/...", "pkg/migrate", "cmd/webhook-server/..."}
 
 func TestImports_coreKnowsNoEstate(t *testing.T) {

@@ -20,11 +20,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// root is the module's root, seen from this package's directory, where go test runs it.
 const root = "../.."
 
-// listFiles returns the paths, relative to the root, of every file that is or could be committed, but vendor/.
-// Without git (a source archive) it walks the tree.
+// listFiles returns all files that are or could be committed, except vendor/. Without git (a source archive), it
+// walks the tree.
 func listFiles(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard", "--", ".", ":!vendor")
@@ -47,7 +46,7 @@ func listFiles(t *testing.T) []string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// A file deleted but not yet committed is still listed by git.
+	// git still lists a file deleted but not yet committed.
 	return slices.DeleteFunc(all, func(p string) bool {
 		info, err := os.Stat(filepath.Join(root, p))
 		return err != nil || !info.Mode().IsRegular()
@@ -60,7 +59,7 @@ func readFile(t *testing.T, p string) string {
 	return string(b)
 }
 
-// generated files carry the marker of https://go.dev/s/generatedcode.
+// generated matches the marker of https://go.dev/s/generatedcode.
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 func TestFiles_carryTheLicenseHeader(t *testing.T) {
@@ -79,7 +78,7 @@ func TestFiles_carryTheLicenseHeader(t *testing.T) {
 	}
 }
 
-// machineWritten are the packages that hack/update-codegen.sh writes whole.
+// hack/update-codegen.sh writes all of machineWritten.
 var machineWritten = []string{"pkg/generated/...", "api/client/..."}
 
 func TestPackages_haveNamesOfTheDomain(t *testing.T) {
@@ -89,7 +88,7 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 			if slices.Contains(banned, part) {
 				t.Errorf("%s: %q says nothing about what lives there; name it by its noun or its task", p.trimModule(), part)
 			}
-			// Commands have dashes, and a directory of tests is named by what must hold.
+			// Commands have dashes, and test directories are named by what must hold.
 			if strings.ContainsAny(part, "_-") && matchesPattern("pkg/...", p.trimModule()) {
 				t.Errorf("%s: %q is more than one word", p.trimModule(), part)
 			}
@@ -97,11 +96,11 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 	}
 }
 
-// isProgram reports whether the package is a program: nothing imports it, and its own help says what it does.
+// isProgram: no package imports a program, and its help text explains it.
 func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
-// TestPackages_explainThemselves: what lives here; what it promises, numbered; what it does not know; which
-// file to read first.
+// TestPackages_explainThemselves: doc.go names the content, numbered promises, the things that the package does not
+// know, and the file to read first.
 func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
 	numbered := regexp.MustCompile(`(?m)\([A-Z]?1\) |^\s*[A-Z]?1\. `) // (1) or (I1) in the text, or a list of 1. or I1.
@@ -126,7 +125,7 @@ func TestPackages_explainThemselves(t *testing.T) {
 			t.Errorf("%s/doc.go: begins with %q", p.trimModule(), want)
 		}
 		var paragraphs int
-		var first string // what the last block that is no directive says
+		var first string // text of the last block that is no directive
 		for _, b := range new(comment.Parser).Parse(text).Content {
 			if _, ok := b.(*comment.Paragraph); ok {
 				paragraphs++
@@ -185,7 +184,7 @@ func TestFiles_areNamedByWhatMustHold(t *testing.T) {
 	}
 }
 
-// TestSemantics_citedSentencesExist: a test names the sentence it proves, so the sentence must be there.
+// TestSemantics_citedSentencesExist: a test cites the sentence it proves, so the sentence must exist.
 func TestSemantics_citedSentencesExist(t *testing.T) {
 	defined := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^- (S\d+\.\d+) `).FindAllStringSubmatch(readFile(t, "docs/semantics.md"), -1) {
@@ -212,8 +211,7 @@ func TestSemantics_citedSentencesExist(t *testing.T) {
 	}
 }
 
-// listAnchors returns the names that code hosts give the headings of a page: lower case, without punctuation, hyphens
-// for spaces.
+// listAnchors returns a page's anchors as code hosts make them: lower case, without punctuation, hyphens for spaces.
 func listAnchors(page string) (names []string) {
 	dropped := regexp.MustCompile(`\]\([^)]*\)|[^\p{L}\p{N}_ -]`)
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
@@ -222,7 +220,6 @@ func listAnchors(page string) (names []string) {
 	return names
 }
 
-// saysForWhom is how a page of docs begins.
 var saysForWhom = regexp.MustCompile(`^# .*\n+For `)
 
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
@@ -290,7 +287,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 	}
 }
 
-// TestMakefile_everyTargetExplainsItself keeps bare make complete, and every script it calls present.
+// TestMakefile_everyTargetExplainsItself keeps the output of make complete, and every called script present.
 func TestMakefile_everyTargetExplainsItself(t *testing.T) {
 	text := readFile(t, "Makefile")
 	daily := 0
@@ -312,8 +309,8 @@ func TestMakefile_everyTargetExplainsItself(t *testing.T) {
 	}
 }
 
-// TestHack_everyVerifyHasAnUpdate, and says so when it fails; what linters find, and sentences without a test,
-// are repaired by hand.
+// TestHack_everyVerifyHasAnUpdate: a failing verify script names the update. Linter findings and sentences without a
+// test are repaired by hand.
 func TestHack_everyVerifyHasAnUpdate(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join(root, "hack", "verify-*.sh"))
 	if err != nil || len(scripts) == 0 {

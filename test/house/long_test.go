@@ -14,14 +14,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// longAlone lists the files that may ask for the long form and do more than choose numbers, with the reason.
+// longAlone lists files whose long form does more than choose numbers, with the reason.
 var longAlone = map[string]string{
 	"pkg/ledger/exam_versions_test.go": "links the suites of the storage anew, which takes a quarter of a minute of a core",
 	"test/pods/story_test.go":          "links kubizone-gardener, a module of its own, which takes three minutes to compile",
 }
 
-// TestLong_differsInNumbersAlone: an if that asks for the long form assigns or returns, and nothing else, so that all
-// else runs in both forms.
+// TestLong_differsInNumbersAlone: an if on the long form only assigns or returns, so that all other code runs in both
+// forms.
 func TestLong_differsInNumbersAlone(t *testing.T) {
 	asks := func(text string) bool {
 		return strings.Contains(text, "rig.Long()") || strings.Contains(text, `os.Getenv("KUBIZONE_TEST_LONG")`)

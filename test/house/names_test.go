@@ -20,32 +20,31 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// bareVerbs may be the whole name of a method of more than ten lines: the object is the receiver, and a reader of Go
-// knows what each means.
+// bareVerbs may be the whole name of a method of more than ten lines: the receiver is the object, and Go readers know
+// the verbs.
 var bareVerbs = []string{"acquire", "close", "encode", "run", "serve", "start", "stop", "validate", "wait"}
 
 const (
-	// bareLines is the most lines a body may have where the name is one word.
+	// bareLines bounds the body of a function with a one-word name.
 	bareLines = 10
-	// commentColumns is the widest line of a comment, a tab counted as four columns.
+	// commentColumns bounds a line of comment; a tab is four columns.
 	commentColumns = 120
-	// codeColumns is the widest line of code, where a tab counts as four columns and tags of fields do not count.
+	// codeColumns bounds a line of code, without field tags; a tab is four columns.
 	codeColumns = 140
-	// packageLines is the number of lines of code from which on a package has to say why it is one.
+	// A package with more than packageLines of code needs a reason.
 	packageLines = 3000
 )
 
-// largePackages are the packages of more than packageLines lines, each with the reason why it is not two.
+// largePackages are the packages of more than packageLines lines, with the reason not to split.
 var largePackages = map[string]string{
 	"pkg/load":    "a dry run of manifests is their apply, in change sets: it has the same refusals, Warnings and retries",
 	"pkg/primary": "answers, transfers and NOTIFY share one form of messages, their signatures and the classes",
 }
 
-// wideRooms have lines wider than codeColumns, this many: the law and the engine are written anew. The numbers only
-// fall, and so does that of tests.
+// wideRooms is the number of lines wider than codeColumns: law and engine are being rewritten. The numbers only fall,
+// and so does that of tests.
 var wideRooms = map[string]int{"pkg/law": 2, "pkg/ledger/facts": 1, "tests": 2229}
 
-// listProduction returns the Go files of pkg/ and cmd/ that are written by hand and no tests.
 func listProduction(t *testing.T) (all []string) {
 	for _, p := range listFiles(t) {
 		if path.Ext(p) == ".go" && (strings.HasPrefix(p, "pkg/") || strings.HasPrefix(p, "cmd/")) &&
@@ -56,7 +55,7 @@ func listProduction(t *testing.T) (all []string) {
 	return all
 }
 
-// TestCode_isNoWiderThanAScreen: a line that ends beyond the screen hides what it ends with.
+// TestCode_isNoWiderThanAScreen: a line wider than the screen hides its end.
 func TestCode_isNoWiderThanAScreen(t *testing.T) {
 	wide := map[string]int{}
 	for _, p := range listFiles(t) {
@@ -91,7 +90,7 @@ func TestCode_isNoWiderThanAScreen(t *testing.T) {
 	}
 }
 
-// TestNames_sayVerbAndObject: a function that cannot be seen at a glance says by its name what it does to what.
+// TestNames_sayVerbAndObject: the name of a longer function has a verb and an object.
 func TestNames_sayVerbAndObject(t *testing.T) {
 	seen := 0
 	for _, p := range listProduction(t) {
@@ -118,8 +117,8 @@ func TestNames_sayVerbAndObject(t *testing.T) {
 	}
 }
 
-// TestComments_fitBesideCode: no line of a comment is wider than commentColumns, but a link, a row of a table and
-// a marker of a generator.
+// TestComments_fitBesideCode: no comment line is wider than commentColumns, except links, table rows and generator
+// markers.
 func TestComments_fitBesideCode(t *testing.T) {
 	row := regexp.MustCompile(`^\s*//\s.*\S(\s{2,}|\s\|\s)\S`)
 	for _, p := range listFiles(t) {
@@ -140,8 +139,8 @@ func TestComments_fitBesideCode(t *testing.T) {
 	}
 }
 
-// TestPackages_largeOnesSayWhy: a package of more than packageLines lines of code without comments and blanks stands in
-// largePackages with the reason, and one that has shrunk does not.
+// TestPackages_largeOnesSayWhy: exactly the packages of more than packageLines lines of code, without comments and
+// blanks, are in largePackages with a reason.
 func TestPackages_largeOnesSayWhy(t *testing.T) {
 	lines := map[string]int{}
 	for _, p := range listProduction(t) {
@@ -159,8 +158,7 @@ func TestPackages_largeOnesSayWhy(t *testing.T) {
 	}
 }
 
-// codeLines counts the lines of a file that have code. Go allows a block comment in a line with code; such a line
-// counts.
+// codeLines counts a line with both code and a block comment.
 func codeLines(text string) (n int) {
 	block := false
 	for line := range strings.Lines(text) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestPorts_areReserved: a port that a closed listener had is given to the next process that asks. A test listens on
-// port 0 and keeps the listener, or takes a port from rig.FreePort, which reserves it.
+// TestPorts_areReserved: the port of a closed listener may go to another process. A test listens on port 0 and keeps
+// the listener, or reserves a port with rig.FreePort.
 func TestPorts_areReserved(t *testing.T) {
 	for _, p := range listPackages(t) {
 		sources := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
@@ -35,7 +35,7 @@ func TestPorts_areReserved(t *testing.T) {
 	}
 }
 
-// closedListeners are the places where a function closes, and not by defer, what it has from a net.Listen function.
+// closedListeners returns the places where a function closes, without defer, a listener of a net.Listen function.
 func closedListeners(tree *ast.File) (closed []token.Pos) {
 	var inspect func(body ast.Node)
 	inspect = func(body ast.Node) {
@@ -67,7 +67,6 @@ func closedListeners(tree *ast.File) (closed []token.Pos) {
 	return closed
 }
 
-// calledFunction returns the function of a call, "net.Listen", or nothing.
 func calledFunction(e ast.Expr) string {
 	if call, ok := e.(*ast.CallExpr); ok {
 		if selected, ok := call.Fun.(*ast.SelectorExpr); ok {

@@ -13,18 +13,17 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// searches are the functions that look for a text in another one.
 var searches = regexp.MustCompile(`^(Contains\w*|HasPrefix|HasSuffix|(Last)?Index\w*|Cut\w*|EqualFold|Split\w*|Match\w*|Find\w*)$`)
 
-// proseReaders are the files that look for a text in the sentence of another program, each with the reason.
+// proseReaders are files that search in another program's messages, with the reason.
 var proseReaders = map[string]string{
 	"pkg/bind9/provider/updates.go": "the agent's client names the server in some of its errors",
 	"pkg/cmd/cmd.go":                "cobra has no value for a command that it does not know",
 	"pkg/ledger/etcd/ops.go":        "gRPC has one code for a message that is too large and for other limits",
 }
 
-// TestCode_readsNoProse: a program that looks into a sentence breaks when the sentence is mended. The parts of a
-// refusal are values (pkg/refusal), and so is the reason of a Warning.
+// TestCode_readsNoProse: a program that parses a message breaks when the message is improved. The parts of a refusal
+// are values (pkg/refusal), and so is the reason of a Warning.
 func TestCode_readsNoProse(t *testing.T) {
 	readers := map[string]bool{}
 	for _, p := range listProduction(t) {
@@ -51,7 +50,6 @@ func TestCode_readsNoProse(t *testing.T) {
 	}
 }
 
-// isProse reports whether an expression is a message, or the text of an error.
 func isProse(e ast.Expr) bool {
 	if call, ok := e.(*ast.CallExpr); ok {
 		s, ok := call.Fun.(*ast.SelectorExpr)

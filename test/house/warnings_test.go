@@ -17,13 +17,12 @@ import (
 )
 
 var (
-	// rule matches a rule in a text.
 	rule = regexp.MustCompile(`\bS\d+\.\d+\b`)
-	// warns matches the names of functions and types that make Warnings.
+	// warns matches names of functions and types for Warnings.
 	warns = regexp.MustCompile(`[wW]arn`)
 )
 
-// TestWarnings_haveTheirRuleAsValue: a sentence that cites its rule would have it twice, or where no reader looks.
+// TestWarnings_haveTheirRuleAsValue: a rule cited in the text would be repeated, or not be found by readers.
 func TestWarnings_haveTheirRuleAsValue(t *testing.T) {
 	seen := 0
 	for _, p := range listProduction(t) {
@@ -51,8 +50,8 @@ func TestWarnings_haveTheirRuleAsValue(t *testing.T) {
 	}
 }
 
-// TestRefusals_haveTheirRuleAsCause: a rule within a sentence alone is no cause of the answer. refusal.Cite gives a
-// field.Error its rule, and refusal.ByRule another answer.
+// TestRefusals_haveTheirRuleAsCause: a rule only in the text is no cause of the answer. refusal.Cite adds the rule to
+// a field.Error, and refusal.ByRule to any other answer.
 func TestRefusals_haveTheirRuleAsCause(t *testing.T) {
 	given := map[string]int{}
 	for _, p := range listProduction(t) {
@@ -82,7 +81,6 @@ func TestRefusals_haveTheirRuleAsCause(t *testing.T) {
 	}
 }
 
-// listTexts returns the texts within a node, a line each.
 func listTexts(n ast.Node) (all string) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
@@ -93,7 +91,6 @@ func listTexts(n ast.Node) (all string) {
 	return all
 }
 
-// makesWarning reports whether a node is a function, a call or a value that makes Warnings.
 func makesWarning(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -106,7 +103,6 @@ func makesWarning(n ast.Node) bool {
 	return false
 }
 
-// nameOf returns the name of a function or type, without its package.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -117,8 +113,8 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// TestWarnings_beginWithTheirRule: in the stories each Warning that tells a rule has it where refusal.CutWarning reads
-// it, and once. The sentence of a refusal within a Warning may cite another rule.
+// TestWarnings_beginWithTheirRule: in the stories, each Warning with a rule has the rule once, at the place that
+// refusal.CutWarning parses. A refusal's text within a Warning may cite another rule.
 func TestWarnings_beginWithTheirRule(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^(?:[^\s:]+: )?warning: (.*)$`)
 	seen := 0

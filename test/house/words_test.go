@@ -21,14 +21,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// uses is how many names of a package have a word that goes, by "word package". A file of that form is what code has
-// of them today.
+// uses is the number of a package's names with a deprecated word, by "word package". The file has the present
+// numbers.
 type uses map[string]int
 
 const usesFile = "testdata/words.txt"
 
-// TestWords_thatGo: docs/glossary.md lists words that no new name has. testdata/words.txt counts the old ones, and
-// only falls: after a renaming, UPDATE=1 go test -run Words ./test/house writes it.
+// TestWords_thatGo: no new name has a word listed in docs/glossary.md. testdata/words.txt counts the old names, and
+// only falls: UPDATE=1 go test -run Words ./test/house writes the file.
 func TestWords_thatGo(t *testing.T) {
 	_, table, found := strings.Cut(readFile(t, "docs/glossary.md"), "\n## Words that go\n")
 	if !found {
@@ -85,7 +85,6 @@ func TestWords_thatGo(t *testing.T) {
 	}
 }
 
-// declaredWords are the words, in lower case, of which the names that a file declares are made.
 func declaredWords(t *testing.T, p string) (words []string) {
 	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, p), nil, parser.SkipObjectResolution))(t)
 	add := func(names ...*ast.Ident) {
@@ -115,7 +114,7 @@ func declaredWords(t *testing.T, p string) (words []string) {
 	return words
 }
 
-// wordsOf splits a name at its capitals and underscores: "rrsetCount_S75" is rrset, count, s75.
+// wordsOf splits a name at capitals and underscores: "rrsetCount_S75" is rrset, count, s75.
 func wordsOf(name string) (words []string) {
 	start, runes := 0, []rune(name)
 	cut := func(end int) {
@@ -146,8 +145,8 @@ func TestWordsOf(t *testing.T) {
 	}
 }
 
-// nameless are words for a person or program without a name. A comment or a page has the noun: the user, the tenant,
-// the server, the client. "who" after a noun is a relative clause and stays.
+// nameless matches words for a person or program without a name; the noun is the user, the tenant, the server, the
+// client. "who" after a noun is a relative clause and stays.
 var nameless = regexp.MustCompile(`(?i)\b(?:whom?ever|(?:no|some|every|any)body|(?:some|every|any)one)\b` +
 	`|(?:^|[.:;(] ?|\b(?:and|as|at|but|by|for|from|if|in|is|know|knows|of|on|one|ones|or|say|says|tell|tells|than|that|those|to|when|where|with) )whom?\b`)
 

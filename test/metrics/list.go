@@ -14,14 +14,14 @@ import (
 //go:embed testdata/metrics.txt
 var text string
 
-// Metric is one line of the list:
+// Metric is a line of the list:
 //
 //	kubizone_primary_transfers_total{kind,result} counter of primary,up: Transfers by kind and result.
 type Metric struct {
 	Name      string
 	Labels    []string
 	Type      string
-	Processes []string // sub-commands whose /metrics has it
+	Processes []string // sub-commands that serve the metric
 	Help      string
 }
 
@@ -38,7 +38,6 @@ func (m Metric) String() string {
 	return fmt.Sprintf("%s%s %s of %s: %s", m.Name, labels, m.Type, strings.Join(m.Processes, ","), m.Help)
 }
 
-// List is every metric, by name.
 func List() map[string]Metric {
 	all := map[string]Metric{}
 	for at := range strings.Lines(text) {
@@ -55,11 +54,11 @@ func List() map[string]Metric {
 	return all
 }
 
-// helped is what /metrics says of one metric before its values; BETA is what our metrics are.
+// helped matches the header of a metric in /metrics; our metrics are BETA.
 var helped = regexp.MustCompile(`(?m)^# HELP (kubizone_[a-z_]+) \[BETA\] (.*)\n# TYPE kubizone_[a-z_]+ ([a-z]+)$`)
 
-// Check compares what a process serves at /metrics with the list and returns what is wrong. A metric without labels
-// is always there; one with labels only when it has counted something.
+// Check returns the differences from the list. A metric without labels is always served; a metric with labels only
+// after counting something.
 func Check(process, served string) (wrong []string) {
 	all, seen := List(), map[string]bool{}
 	for _, found := range helped.FindAllStringSubmatch(served, -1) {

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// registering are the packages that have metrics, and the processes that have the packages. A package that imports
-// component-base/metrics has to be in the import table's list (test/house/imports_test.go) and here.
+// registering lists the packages with metrics and the processes that link them. Such a package must also be in the
+// import table's list (test/house/imports_test.go).
 var registering = []struct {
 	register  func(metrics.KubeRegistry)
 	processes []string
@@ -42,12 +42,11 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { fromapi.NewMetrics(r) }, []string{"controller", "primary"}},
 }
 
-// recorder is a registry that notes what it is given.
 type recorder struct {
 	metrics.KubeRegistry
 	t     *testing.T
 	found map[string]Metric
-	of    []string // the processes
+	of    []string // processes
 }
 
 func (r *recorder) MustRegister(all ...metrics.Registerable) {
@@ -62,8 +61,8 @@ func (r *recorder) MustRegister(all ...metrics.Registerable) {
 func (r *recorder) CustomMustRegister(all ...metrics.StableCollector) {
 	r.KubeRegistry.CustomMustRegister(all...)
 	for _, one := range all {
-		// A metric that is read when it is asked for has no type before; its name says it, and Check compares with
-		// what is served.
+		// A metric collected on request has no type before. The name determines the type, and Check compares with
+		// /metrics.
 		r.noteCollector(one, func(name string) string {
 			if strings.HasSuffix(name, "_total") {
 				return "counter"
@@ -73,7 +72,7 @@ func (r *recorder) CustomMustRegister(all ...metrics.StableCollector) {
 	}
 }
 
-// described is how prometheus writes a description.
+// described matches prometheus' text of a description.
 var described = regexp.MustCompile(`^Desc\{fqName: "([a-z_]+)", help: "\[BETA\] ([^"]*)", .*constLabels: \{\}, variableLabels: \{([a-z,]*)\}\}$`)
 
 func (r *recorder) noteCollector(of prometheus.Collector, kind func(name string) string) {
@@ -148,7 +147,7 @@ func TestMetrics_standInOperations(t *testing.T) {
 	}
 }
 
-// Alerts and pages go by names: one that no process serves would be silent for ever.
+// An alert on an unserved metric would be silent for ever.
 func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	listed, named := List(), 0
 	for _, top := range []string{"../../charts", "../../docs"} {
@@ -175,7 +174,6 @@ func TestMetrics_namedInRulesAndPagesExist(t *testing.T) {
 	}
 }
 
-// histogramOf is the histogram of which a name is one series.
 func histogramOf(series string) (name string, is bool) {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if name, is = strings.CutSuffix(series, suffix); is {

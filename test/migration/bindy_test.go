@@ -14,10 +14,12 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// bindyBlock ends the info of the blocks that are about bindy.
+const bindyDocument = "../../docs/migration-bindy.md"
+
+// bindyBlock ends the info string of the blocks that this test runs; test/fleet runs the others.
 const bindyBlock = " bindy"
 
-// bindyObjects are those beside the ones that the document shows.
+// bindyObjects are bindy's objects beside those in the document.
 const bindyObjects = `
 apiVersion: bindy.firestoned.io/v1beta1
 kind: AAAARecord
@@ -60,8 +62,7 @@ metadata: {name: gone, namespace: dns, labels: {zone: corp}}
 spec: {name: gone, ipv4: 192.0.2.99}
 `
 
-// dnsEntries are two entries of external-dns-management, of which one has a name that bindy's objects have, and an
-// annotation for a Service.
+// dnsEntries: an entry has a name of bindy's objects.
 const dnsEntries = `
 apiVersion: dns.gardener.cloud/v1alpha1
 kind: DNSEntry
@@ -79,10 +80,10 @@ metadata: {name: note, namespace: dns}
 spec: {resourceRef: {apiVersion: v1, kind: Service, name: api}, annotations: {dns.gardener.cloud/dnsnames: api.corp.test}}
 `
 
-// A user of bindy comes over by the letter of the document, while a BIND answers what bindy made of the same objects.
+// A user of bindy migrates by the text of the document, while a BIND serves bindy's zone for the same objects.
 func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells []block
-	for _, b := range readBlocks(t) {
+	for _, b := range readBlocks(t, bindyDocument) {
 		switch b.info {
 		case "yaml" + bindyBlock:
 			yamls = append(yamls, b)
@@ -115,17 +116,17 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 		out := l.mustRun(shells[n].text)
 		for _, want := range wants {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s:%d: the output lacks %q:\n%s", document, shells[n].line, want, out)
+				t.Errorf("%s: the output lacks %q:\n%s", shells[n].at, want, out)
 			}
 		}
 	}
-	// 1: what is planned is what is written, and a second import writes nothing.
+	// 1: the plan equals the result, and a second import writes nothing.
 	step(0, "10 written, 0 unchanged, 1 not taken over (plan: nothing is kept)", "10 written, 0 unchanged, 1 not taken over\n", "spec.clusterRef")
 	if out := l.mustRun("bash import.sh"); !strings.Contains(out, "0 written, 10 unchanged, 1 not taken over") {
 		t.Errorf("the same import again: %s", out)
 	}
 	l.hasObjects("", yamls[1])
-	// 2, 3: an object that bindy does not serve any more is a difference until it is deleted, and all is imported anew.
+	// 2, 3: an object no longer served by bindy is a difference until deleted; then everything is imported again.
 	if out, exit := l.runShell(shells[1].text); exit != 1 || !strings.Contains(out, "gone.corp.test.") {
 		t.Errorf("exit code %d, and the output lacks gone.corp.test.:\n%s", exit, out)
 	}
@@ -138,7 +139,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 		t.Errorf("the zone has serial %d, behind the one that bindy's servers have", serial)
 	}
 	step(1)
-	// DNSEntries come into the zone that is there; the one that has a name of another namespace is refused.
+	// DNSEntries enter the existing zone; an entry at another namespace's name is refused.
 	l.applyFile("testdata/gardener_crds.yaml")
 	l.waitDefinitions()
 	l.applyText(dnsEntries)
@@ -154,7 +155,7 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 		t.Errorf("the zone lacks the addresses of the DNSEntry:\n%s", out)
 	}
 
-	// 5: bindy's objects go, and what was imported stays.
+	// 5: bindy's objects go, the imported objects stay.
 	step(3, "zone.kubi.zone/corp", "record.kubi.zone/www-a")
 	l.hasObjects("", yamls[1])
 }

@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration moves a cluster from the custom resources of kubizone v0 to this API, by the letter of
-// docs/migration.md: what a user would paste is what runs.
+// Package migration moves a cluster from the custom resources of kubizone v0 to this API, with the commands that a
+// user would paste from docs/migration-v0.md.
 //
 // It promises:
 //
-//  1. Every block of shell in the document is run, in its order, against a real kube-apiserver with the CRDs of v0.
-//  2. The document's YAML is the test's: what it shows as before is applied as custom resources, what it shows as after
-//     is what the migration makes.
-//  3. The same holds for the custom resources of bindy, with a BIND that answers what bindy made of them.
-//  4. Going back brings the custom resources back as they were.
+//  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
+//  2. The document's "before" objects are applied as custom resources, and the migration must produce
+//     the "after" objects.
+//  3. The same holds for docs/migration-bindy.md and bindy's custom resources, with a BIND that serves bindy's zones.
+//  4. Going back restores the custom resources.
 //
-// It does not know how an import works, nor what a CRD's controller did but for the statuses it left.
+// It does not know how an import works, and of a CRD's controller only the statuses.
 //
-// Read migration_test.go, then bindy_test.go, with docs/migration.md beside them.
+// Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

@@ -25,25 +25,25 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-const document = "../../docs/migration.md"
+const document = "../../docs/migration-v0.md"
 
-// block is one fenced block of the document.
+// block is a fenced block of a page. at is its PAGE:LINE.
 type block struct {
-	info, text string
-	line       int
+	info, text, at string
 }
 
-func readBlocks(t *testing.T) []block {
+func readBlocks(t *testing.T, page string) []block {
 	t.Helper()
-	text := must.Get(os.ReadFile(document))(t)
+	text := must.Get(os.ReadFile(page))(t)
 	var all []block
 	for _, at := range regexp.MustCompile("(?ms)^```(\\S[^\n]*)\n(.*?)^```$").FindAllSubmatchIndex(text, -1) {
-		all = append(all, block{string(text[at[2]:at[3]]), string(text[at[4]:at[5]]), 1 + bytes.Count(text[:at[0]], []byte("\n"))})
+		all = append(all, block{string(text[at[2]:at[3]]), string(text[at[4]:at[5]]),
+			fmt.Sprintf("%s:%d", page, 1+bytes.Count(text[:at[0]], []byte("\n")))})
 	}
 	return all
 }
 
-// lab is a cluster with v0's custom resources and the new server beside them, not registered.
+// lab is a cluster with v0's custom resources and the new server, not yet registered.
 type lab struct {
 	*testing.T
 	kube   *kuberig.Kube
@@ -91,7 +91,7 @@ func startLab(t *testing.T) *lab {
 	return l
 }
 
-// installServices makes what step 1 of the document finds: the Service and the Secret of an installation.
+// Step 1 of the document expects these objects.
 func (l *lab) installServices(ctx context.Context) {
 	l.Helper()
 	clients := must.Get(l.kube.Clients())(l)
@@ -107,7 +107,6 @@ func (l *lab) installServices(ctx context.Context) {
 	}
 }
 
-// runShell runs a script as the administrator, with the variables that earlier ones exported.
 func (l *lab) runShell(script string) (out string, exit int) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 12*time.Minute)
@@ -146,7 +145,6 @@ func (l *lab) applyFile(path string) {
 	l.applyText(string(text))
 }
 
-// waitDefinitions returns when kubectl knows the kinds of all CustomResourceDefinitions.
 func (l *lab) waitDefinitions() {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(l.Context(), 2*time.Minute)
@@ -154,7 +152,6 @@ func (l *lab) waitDefinitions() {
 	must.Succeed(l, l.kube.WaitDefinitions(ctx))
 }
 
-// writeStatuses writes what v0's controllers had.
 func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	l.Helper()
 	text := must.Get(os.ReadFile("testdata/statuses.yaml"))(l)
@@ -168,7 +165,6 @@ func (l *lab) writeStatuses(change func(zone string, status map[string]any)) {
 	}
 }
 
-// getObject returns an object through kube-apiserver, or with direct flags past it.
 func (l *lab) getObject(flags, kind, namespace, name string) map[string]any {
 	l.Helper()
 	var object map[string]any
@@ -189,7 +185,6 @@ func readNumber(object map[string]any, fields ...string) int64 {
 	return int64(n)
 }
 
-// findMissing says where object lacks what want has.
 func findMissing(path string, object, want any) []string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -216,24 +211,23 @@ func findMissing(path string, object, want any) []string {
 	return nil
 }
 
-// hasObjects requires the objects of a block of the document, in the words that it has them.
 func (l *lab) hasObjects(flags string, shown block) {
 	l.Helper()
 	for _, text := range strings.Split(shown.text, "\n---\n") {
 		var want map[string]any
 		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
-			l.Fatalf("%s:%d: %v", document, shown.line, err)
+			l.Fatalf("%s: %v", shown.at, err)
 		}
 		metadata := want["metadata"].(map[string]any)
 		have := l.getObject(flags, strings.ToLower(want["kind"].(string))+"s.kubi.zone", metadata["namespace"].(string),
 			metadata["name"].(string))
 		for _, difference := range findMissing(want["kind"].(string)+" "+metadata["name"].(string), have, want) {
-			l.Errorf("%s:%d: %s", document, shown.line, difference)
+			l.Errorf("%s: %s", shown.at, difference)
 		}
 	}
 }
 
-// waitForSchema waits until kubectl shows the schema of the new server: kube-apiserver fetches it now and then.
+// kube-apiserver fetches the schema from time to time.
 func (l *lab) waitForSchema() {
 	l.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -252,15 +246,9 @@ func (l *lab) waitForSchema() {
 
 func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	var yamls, shells, reports []block
-	for _, b := range readBlocks(t) {
-		if strings.HasSuffix(b.info, bindyBlock) || strings.HasSuffix(b.info, bindyBlock+"-fleet") {
-			continue // of TestBindy, and of test/fleet
-		}
+	for _, b := range readBlocks(t, document) {
 		switch kind, _, _ := strings.Cut(b.info, " "); kind {
 		case "yaml":
-			if b.info != kind {
-				continue // run by a story of test/e2e
-			}
 			yamls = append(yamls, b)
 		case "sh":
 			shells = append(shells, b)
@@ -268,7 +256,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 			reports = append(reports, b)
 		case "console":
 		default:
-			t.Fatalf("%s:%d: nobody runs a block of %q", document, b.line, b.info)
+			t.Fatalf("%s: nobody runs a block of %q", b.at, b.info)
 		}
 	}
 	if len(yamls) != 2 || len(reports) != 1 || len(shells) != 10 {
@@ -288,7 +276,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 		}
 		out, exit := l.runShell(shells[n].text)
 		if exit != want {
-			t.Fatalf("%s:%d: exit code %d, want %d:\n%s", document, shells[n].line, exit, want, out)
+			t.Fatalf("%s: exit code %d, want %d:\n%s", shells[n].at, exit, want, out)
 		}
 		return out
 	}
@@ -301,7 +289,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 		}
 	}
 
-	// 1, 2: beside, import, compare, mend.
+	// 1, 2: install beside, import, compare, mend.
 	step(0)
 	contains(step(1), strings.Split(strings.TrimSpace(reports[0].text), "\n")...)
 	out := step(2)
@@ -320,7 +308,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 		t.Errorf("marks of v0: %v", metadata)
 	}
 
-	// 3: what v0 did until the freeze goes in as well.
+	// 3: changes made by v0 before the freeze are imported too.
 	l.applyText("apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: blue, name: late}\nspec: {domainName: " +
 		"late.apps.corp.test., type: A, rdata: 192.0.2.99}\n")
 	l.writeStatuses(func(zone string, status map[string]any) {
@@ -346,7 +334,7 @@ func TestMigration_goesAsTheDocumentSays(t *testing.T) {
 	l.waitForSchema()
 	l.mustRun("kubectl delete record -n blue late")
 
-	// 5: back, where nothing was touched, and forward again, where everything still is.
+	// 5: back with unchanged resources, and forward again with everything kept.
 	step(7)
 	l.hasObjects("", yamls[0])
 	contains(l.mustRun("kubectl get records.kubi.zone -n blue late -o name"), "late")

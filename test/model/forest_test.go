@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A small forest, so that clients, names and zones meet all the time.
+// A small forest, so that clients, names and zones often collide.
 var (
 	namespaces = []string{"owner", "a", "b"}
 	zoneNames  = []string{"org.", "example.org.", "dev.example.org.", "x.dev.example.org.", "net.", "www.example.org."}
@@ -40,7 +40,6 @@ var (
 	views    = []string{"", "", "", "", "inside"}
 )
 
-// operation is one thing that a client asks for.
 type operation struct {
 	client int
 	server int
@@ -48,12 +47,11 @@ type operation struct {
 	do     func(ctx context.Context, api typed.KubizoneV1alpha1Interface) (metav1.Object, error)
 }
 
-// answered is an operation with what came of it.
 type answered struct {
 	client           int
 	server           int
 	what             string
-	before, revision int64 // of etcd before it was asked; of the object that was answered, 0 where it was refused
+	before, revision int64 // version before the request; version of the answered object, 0 if refused
 	object           string
 	err              error
 }
@@ -68,7 +66,6 @@ func (a answered) String() string {
 
 func pickOne[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// drawOperation draws what a client does next.
 func drawOperation(r *rand.Rand) operation {
 	op := operation{server: r.IntN(2)}
 	ns := pickOne(r, namespaces)
@@ -117,7 +114,7 @@ func (op *operation) drawRecord(r *rand.Rand, ns, name string) {
 		if !apierrors.IsAlreadyExists(err) {
 			return made, err
 		}
-		spec := spec // it may be asked for again
+		spec := spec // do may run again
 		there, err := api.Records(ns).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
@@ -147,7 +144,7 @@ func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 		spec.Delegations = append(spec.Delegations, d)
 		rules = append(rules, fmt.Sprintf("%v ds=%t %v to %v", d.Zones, d.DS, d.Records, d.Namespaces))
 	}
-	if r.IntN(2) == 0 { // generous, or there would be nothing but refusals
+	if r.IntN(2) == 0 { // generous, to avoid a run of refusals
 		spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Zones: []string{"*"}, DS: true, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
 		rules = append(rules, "everything to everybody")
 	}
@@ -156,7 +153,7 @@ func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 			spec.NameServers = append(spec.NameServers, server)
 		}
 	}
-	if r.IntN(2) == 0 { // what it withdraws ends at once (S3.6)
+	if r.IntN(2) == 0 { // withdrawals take effect at once (S3.6)
 		spec.WithdrawalGracePeriod = &metav1.Duration{}
 		rules = append(rules, "no grace")
 	}
@@ -179,7 +176,7 @@ func (op *operation) drawZone(r *rand.Rand, ns, name string) {
 	}
 }
 
-// drawDS says which DS a zone has, as a controller does (S12.2).
+// drawDS writes the DS of a zone, as a controller does (S12.2).
 func (op *operation) drawDS(r *rand.Rand, ns, name string) {
 	var ds []v1alpha1.DelegationSigner
 	for range r.IntN(3) {
@@ -192,9 +189,9 @@ func (op *operation) drawDS(r *rand.Rand, ns, name string) {
 		if err != nil {
 			return nil, err
 		}
-		var says *v1alpha1.ZoneDNSSECStatus // a merge of none would leave those that are there
+		var says *v1alpha1.ZoneDNSSECStatus // merging an empty list would keep the old DS
 		if len(ds) > 0 {
-			says = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // it may have another name when that comes
+			says = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // FQDN may change before the write arrives
 		}
 		patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": says}})
 		if err != nil {
@@ -211,7 +208,7 @@ func describeReference(ref *v1alpha1.ZoneReference) string {
 	return ref.Namespace + "/" + ref.Name
 }
 
-// drawOperations returns what clients will do, by the seed; each does what is its in that order.
+// drawOperations keeps each client's order; the seed determines all.
 func drawOperations(clients int) (all []operation) {
 	for client := range clients {
 		r := rand.New(rand.NewPCG(*seed, uint64(client)))
@@ -224,7 +221,6 @@ func drawOperations(clients int) (all []operation) {
 	return all
 }
 
-// carryOut has the clients do their operations and returns what came of them.
 func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
 	t.Helper()
 	var all []answered
@@ -263,16 +259,14 @@ func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
 	return all, unexpected
 }
 
-// ran is what came of operations.
 type ran struct {
 	asked     []answered
 	history   history
 	revisions int64
-	about     []string // the objects that wrong is about; none: any
+	about     []string // objects named by wrong; empty: any
 	wrong     error
 }
 
-// runOperations carries operations out and holds what comes of them against everything that must be true.
 func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 	t.Helper()
 	from := w.readRevision(t)
@@ -310,9 +304,9 @@ func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 	return r
 }
 
-// TestForest_everyRevisionIsTrue does random things to a forest by two servers at once: views, delegations, zoneRefs,
-// holders, children, deletions. Every revision that comes of it is checked (S2.1, S2.2, S4.8, S6.7, S6.8,
-// S7.1), and in the end nothing is owed (S7.2).
+// TestForest_everyRevisionIsTrue runs random operations on a forest by two servers at once: views, delegations,
+// zoneRefs, holders, children, deletions. Every revision is checked (S2.1, S2.2, S4.8, S6.7, S6.8, S7.1); at the end
+// no cascade is pending (S7.2).
 func TestForest_everyRevisionIsTrue(t *testing.T) {
 	w := requireWorld(t)
 	t.Logf("seed %d", *seed)
@@ -337,14 +331,14 @@ func TestForest_everyRevisionIsTrue(t *testing.T) {
 	}
 }
 
-// expectAcknowledged: what was acknowledged is in the history, as it was answered (S7.1).
+// expectAcknowledged: the history has each acknowledged write at the answered revision (S7.1).
 func expectAcknowledged(h history, asked []answered) (about []string, err error) {
 	at := map[string]bool{}
 	for _, c := range h {
 		at[fmt.Sprintf("%s@%d", c.object, c.revision)] = true
 	}
 	for _, a := range asked {
-		// One that changes nothing answers with the revision it found.
+		// A write that changes nothing answers with the old revision.
 		if a.err == nil && a.revision > a.before && !at[fmt.Sprintf("%s@%d", a.object, a.revision)] {
 			return []string{a.object}, fmt.Errorf("S7.1: acknowledged and not in the history: %s", a)
 		}
@@ -352,7 +346,7 @@ func expectAcknowledged(h history, asked []answered) (about []string, err error)
 	return nil, nil
 }
 
-// sameEntries: both servers show each zone alike, at the serial and hash that it has (S7.1).
+// sameEntries: both servers answer with equal entries for each zone, at the zone's serial and hash (S7.1).
 func (w *world) sameEntries(t *testing.T) error {
 	t.Helper()
 	zones := must.Get(w.connectServer(t, 0).Zones("").List(t.Context(), metav1.ListOptions{}))(t)
@@ -376,8 +370,8 @@ func (w *world) sameEntries(t *testing.T) error {
 	return nil
 }
 
-// writeScenario returns what led to a failure, for people: what was asked and what came of it, cut down to the objects
-// that it is about, the zones that they were in, and what else was there.
+// writeScenario describes a failure for people: operations and answers about the objects of the error and their
+// zones.
 func writeScenario(asked []answered, h history, about []string) string {
 	keep := map[string]bool{}
 	for _, o := range about {

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// makeVersion returns the version of what is written alone at a revision.
 func makeVersion(revision int64) int64 { return subrev.Version(revision, subrev.Last) }
 
 func zoneAt(revision int64, name, fqdn string, serial int64, hash string, rules ...v1alpha1.DelegationRule) change {
@@ -34,7 +33,7 @@ func recordAt(revision int64, namespace, fqdn, zone string, serial int64) change
 	return change{revision: makeVersion(revision), object: namespace + "/r", record: r}
 }
 
-// TestCheck_findsWhatIsWrong: the model refuses each history that would be a bug of the server.
+// TestCheck_findsWhatIsWrong: the model rejects each history that a bug of the server would make.
 func TestCheck_findsWhatIsWrong(t *testing.T) {
 	everything := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}
 	onlyWWW := v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "www"}}}
@@ -83,8 +82,8 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestSequential_findsWhatIsWrong: no order explains a read that misses an acknowledged write, a serial used twice, or
-// a tenant who is let in after the answer that shut it out.
+// TestSequential_findsWhatIsWrong: no order explains a read without an acknowledged write, a serial used twice, or a
+// tenant admitted after the answer that revoked access.
 func TestSequential_findsWhatIsWrong(t *testing.T) {
 	put := porcupine.Operation{Input: input{zone: "z", kind: "put", name: "a", data: "1"}, Call: 1, Return: 2, Output: output{serial: 2}}
 	for _, c := range []struct {

@@ -23,18 +23,18 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// linearNamespaces: one has the zones, the other is let in and shut out again.
+// linearNamespaces: the owner of the zones, and a tenant that is admitted and revoked.
 var linearNamespaces = []string{"linear-owner", "linear-tenant"}
 
 const linearOwner, linearTenant = "linear-owner", "linear-tenant"
 
-// input is one call, output its answer. Values are addresses; "" is none.
+// input is a call, output its answer. Values are addresses; "" is none.
 type input struct {
 	zone string
 	kind string // put, delete, read, knock, let
 	name string
 	data string
-	open bool // let: whether the tenant is let in from now on
+	open bool // let: admits the tenant, or revokes
 }
 
 type output struct {
@@ -43,7 +43,6 @@ type output struct {
 	entries string // read: "name=address" of the owner's records, sorted
 }
 
-// linear is what a zone is to a client that makes one call after another.
 type linear struct {
 	records string // as output.entries
 	open    bool
@@ -66,8 +65,8 @@ func setRecord(records, name, data string) string {
 	return strings.Join(out, " ")
 }
 
-// sequential says which answers are right, one call after another. Serials only grow: what a tenant left in the zone
-// goes by a cascade, which has serials of its own.
+// sequential accepts the answers of sequential calls. Serials only grow: the cascade that removes a tenant's records
+// has serials of its own.
 var sequential = porcupine.Model{
 	Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 		by := map[string][]porcupine.Operation{}
@@ -106,16 +105,16 @@ var sequential = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-// TestLinearizable: with clients at both servers at once, each zone behaves as if there were one client and one server:
-// an acknowledged write is in every later read of entries (S7.1), consecutive writers have serials of their own (S6.8),
-// and a tenant is refused from the answer on that shuts it out, and let in from the one that lets it (S2.2, I5).
+// TestLinearizable: with clients at two servers, each zone behaves like a single server and client. Later reads have
+// every acknowledged write (S7.1), consecutive writers have distinct serials (S6.8), and an answer that grants or
+// revokes access takes effect at once (S2.2, I5).
 func TestLinearizable(t *testing.T) {
 	w := requireWorld(t)
 	apis := [2]typed.KubizoneV1alpha1Interface{w.connectServer(t, 0), w.connectServer(t, 1)}
 	zones := []string{"one", "two", "three"}
 	var all []porcupine.Operation
 	for n, z := range zones {
-		// One begins shut, or the tenant might have asked everywhere before the first answer that shuts it out.
+		// A zone begins revoked, or the tenant might ask everywhere before the first answer that revokes.
 		open := z != "three"
 		all = append(all, porcupine.Operation{Input: input{zone: z, kind: "let", open: open}, Output: output{}, Call: int64(2*n - 10), Return: int64(2*n - 9)})
 		must.Get(apis[0].Zones(linearOwner).Create(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: z},
@@ -132,10 +131,10 @@ func TestLinearizable(t *testing.T) {
 				i := input{zone: pickOne(r, zones)}
 				api := apis[r.IntN(2)]
 				switch k := r.IntN(10); {
-				case client == 0 && k < 5: // one alone, so that there is an order of what it said
+				case client == 0 && k < 5: // only one client, so that its answers have an order
 					i.kind, i.open = "let", r.IntN(2) == 0
 				case k < 3:
-					// Each client has names of its own: two writers of one object are the business of resourceVersion.
+					// Each client has names of its own: resourceVersion handles two writers of an object.
 					i.kind, i.name, i.data = "put", fmt.Sprintf("c%d-%d", client, r.IntN(2)), fmt.Sprintf("192.0.2.%d", n)
 				case k < 4:
 					i.kind, i.name = "delete", fmt.Sprintf("c%d-%d", client, r.IntN(2))
@@ -194,7 +193,7 @@ func makeRules(open bool) []v1alpha1.DelegationRule {
 	return all
 }
 
-// makeCall makes the call. done: it says something; err: it says what no server may.
+// makeCall makes the call. done: the answer counts; err: no server may answer so.
 func (i input) makeCall(t *testing.T, api typed.KubizoneV1alpha1Interface) (o output, done bool, err error) {
 	ctx := t.Context()
 	object := i.zone + "-" + i.name
@@ -214,7 +213,7 @@ func (i input) makeCall(t *testing.T, api typed.KubizoneV1alpha1Interface) (o ou
 	case "delete":
 		err := api.Records(linearOwner).Delete(ctx, object, metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) {
-			return o, true, nil // it is not there afterwards either
+			return o, true, nil // afterwards the name is absent in either case
 		}
 		return o, true, err
 	case "knock":

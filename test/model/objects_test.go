@@ -26,16 +26,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// change is one object at one version, as a watch shows it.
 type change struct {
-	revision int64  // its resourceVersion
+	revision int64  // resourceVersion
 	object   string // namespace/name
 	gone     bool
 	zone     *v1alpha1.Zone // or
 	record   *v1alpha1.Record
 }
 
-// transactionOf returns the revision of etcd that it was made at.
 func (c change) transactionOf() int64 {
 	revision, _ := subrev.Split(c.revision)
 	return revision
@@ -62,8 +60,8 @@ func (c change) String() string {
 	return fmt.Sprintf("%d record %s %s %s %s is %s", c.revision, c.object, s.FQDN, c.record.Spec.Type, c.record.Spec.RData, at)
 }
 
-// history is every change of objects after a revision, in order; where a zone and a record change at once, the zone
-// first.
+// history is every change of objects after a revision, in order. A zone comes before the records of the same
+// revision.
 type history []change
 
 func (h history) readRevision() int64 {
@@ -80,7 +78,6 @@ func (h history) listKeys() (all []string) {
 	return all
 }
 
-// readHistory returns what a server's watches show of everything after a revision, up to now.
 func (w *world) readHistory(t testing.TB, server int, from int64) history {
 	t.Helper()
 	var h history
@@ -92,7 +89,6 @@ func (w *world) readHistory(t testing.TB, server int, from int64) history {
 	return h
 }
 
-// readWatch returns what a watch of a kind shows after a revision, up to the newest object.
 func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (history, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
@@ -103,7 +99,7 @@ func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (hi
 	if kind == "records" {
 		begin = api.Records("").Watch
 	}
-	// The newest that is left was made after all deletions: mark sees to it.
+	// The newest object was created after all deletions, by markEnd.
 	newest, err := w.findNewest(ctx, t, server, kind)
 	if err != nil {
 		return nil, err
@@ -114,7 +110,7 @@ func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (hi
 	}
 	defer watching.Stop()
 	var h history
-	for max(from, h.readRevision()) < newest { // after the newest there is nothing to wait for
+	for max(from, h.readRevision()) < newest { // no event follows the newest object
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("the watch of %s from %d ends at %d, %d is there", kind, from, h.readRevision(), newest)
@@ -147,7 +143,7 @@ func (w *world) readWatch(t testing.TB, server int, kind string, from int64) (hi
 	return h, nil
 }
 
-// markEnd makes one object of each kind, so that what was done before has an end that every watch comes to.
+// markEnd creates an object of each kind, so every watch reaches an end after the operations.
 func (w *world) markEnd(t testing.TB) {
 	t.Helper()
 	api, name := w.connectServer(t, 0), fmt.Sprintf("mark-%d", w.readRevision(t))
@@ -159,7 +155,6 @@ func (w *world) markEnd(t testing.TB) {
 	w.expectSettled(t)
 }
 
-// findNewest returns the newest revision of an object that is left of a kind.
 func (w *world) findNewest(ctx context.Context, t testing.TB, server int, kind string) (newest int64, err error) {
 	api := w.connectServer(t, server)
 	var list runtime.Object
@@ -183,13 +178,12 @@ func (w *world) findNewest(ctx context.Context, t testing.TB, server int, kind s
 	return newest, err
 }
 
-// state is the model: what stands at one revision.
 type state struct {
 	zones   map[types.UID]*v1alpha1.Zone
 	records map[string]*v1alpha1.Record
 }
 
-// checkHistory replays a history through the model; about names the objects that an error is about.
+// checkHistory replays a history through the model. about names the objects of the error.
 func checkHistory(h history) (about []string, err error) {
 	s := state{zones: map[types.UID]*v1alpha1.Zone{}, records: map[string]*v1alpha1.Record{}}
 	for i := 0; i < len(h); {
@@ -205,8 +199,7 @@ func checkHistory(h history) (about []string, err error) {
 	return nil, nil
 }
 
-// applyRevision takes in what one revision changed: records of one zone, in the order of their decisions, and that zone
-// (I1).
+// A revision changes records of a zone, in the order of decisions, and that zone (I1).
 func (s *state) applyRevision(together []change) (about []string, err error) {
 	var zone *change
 	var records []*change
@@ -229,7 +222,7 @@ func (s *state) applyRevision(together []change) (about []string, err error) {
 			return about, fmt.Errorf("I1: two records have one version: %s, %s", c, next)
 		}
 	}
-	var was int64 // serial of that zone before
+	var was int64 // the zone's serial before
 	if zone != nil {
 		if before := s.zones[zone.zone.UID]; before != nil {
 			was = before.Status.Serial
@@ -255,8 +248,8 @@ func (s *state) applyRevision(together []change) (about []string, err error) {
 	return about, nil
 }
 
-// zoneOf is the zone that the change of a record changes: the one that it leaves, if that stands, or else the one
-// that it comes into. "": none.
+// zoneOf returns the zone changed by a record's change: the former zone, if still there, or else the new zone. "":
+// none.
 func (s *state) zoneOf(c *change) types.UID {
 	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.isStanding(r.Status.ZoneRef.UID) {
 		return r.Status.ZoneRef.UID
@@ -267,7 +260,7 @@ func (s *state) zoneOf(c *change) types.UID {
 	return ""
 }
 
-// isStanding: the zone is there, and has not ended (S3.5).
+// isStanding: the zone exists and has not ended (S3.5).
 func (s *state) isStanding(uid types.UID) bool {
 	z := s.zones[uid]
 	return z != nil && z.Status.Serial != 0
@@ -316,8 +309,8 @@ func (s *state) applyZone(c *change) error {
 	return nil
 }
 
-// isBelowNoPeriod reports whether the nearest zone above one gives no period: where it was made above a zone that it
-// does not delegate, that one ends at once (S3.5, S3.6).
+// isBelowNoPeriod reports whether the nearest zone above has a grace period of zero: a zone created there ends an
+// undelegated zone below at once (S3.5, S3.6).
 func (s *state) isBelowNoPeriod(z *v1alpha1.Zone) bool {
 	at, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -328,11 +321,11 @@ func (s *state) isBelowNoPeriod(z *v1alpha1.Zone) bool {
 	return above != nil && above.Spec.WithdrawalGracePeriod != nil && above.Spec.WithdrawalGracePeriod.Duration == 0
 }
 
-// applyRecord takes in a record that changed, and with it perhaps a zone, whose serial was another.
+// applyRecord applies a changed record, with the changed zone, if any, and the zone's serial before.
 func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64) error {
 	key := r.Namespace + "/" + r.Name
 	ref := r.Status.ZoneRef
-	// An answer about what was asked now, not the trace of a cascade or of what only touches metadata.
+	// decided: an answer to a new spec, not a step of a cascade or a change of metadata.
 	decided := before == nil || before.Generation != r.Generation
 	fqdn, err := name.Parse(r.Status.FQDN)
 	if ref == nil {
@@ -358,14 +351,14 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		return nil
 	}
 	if zone == nil || zone.zone.UID != ref.UID {
-		// A second record with the same value changes no definition, and metadata none either (S5.2).
+		// A second record with the same value changes no definition; nor does metadata (S5.2).
 		if r.Status.Serial > z.Status.Serial {
 			return fmt.Errorf("S7.1: record %s is at serial %d of zone %s, which is at %d", key, r.Status.Serial, z.Status.FQDN, z.Status.Serial)
 		}
 	} else if r.Status.Serial != z.Status.Serial && (countBehind(was, r.Status.Serial) <= 0 &&
 		!(was == r.Status.Serial && s.givesNothingNew(r)) || countBehind(r.Status.Serial, z.Status.Serial) <= 0) {
-		// The records of a batch come with the zone at the last one's serial; each has its own, that of before where
-		// it changes no definition.
+		// Records of a batch come with the zone at the last record's serial. Each record has a serial of its own, or
+		// the former serial if no definition changed.
 		return fmt.Errorf("S7.1: record %s came with serial %d, and its zone went from %d to %d", key, r.Status.Serial, was, z.Status.Serial)
 	}
 	longest := s.findEnclosing(r.Status.View, fqdn, r.Spec.Type)
@@ -390,8 +383,7 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 	return nil
 }
 
-// givesNothingNew reports whether other records of its zone give all values of a record, which changes no definition
-// then (S5.2).
+// givesNothingNew reports whether other records have all values of a record, so no definition changes (S5.2).
 func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	var given []string
 	for _, o := range s.records {
@@ -402,8 +394,8 @@ func (s *state) givesNothingNew(r *v1alpha1.Record) bool {
 	return len(given) > 0 && !slices.ContainsFunc(append(slices.Clone(r.Spec.Values), r.Spec.RData), func(v string) bool { return v != "" && !slices.Contains(given, v) })
 }
 
-// baseOf is the base name of a record in its zone, relative to it: what follows the last label that is * or begins
-// with _ (S4.8).
+// baseOf returns the labels of a record, relative to the zone, after the last label that is * or begins with _
+// (S4.8).
 func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
 	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(r.Status.FQDN, z.Status.FQDN), "."), ".")
 	for i, label := range slices.Backward(labels) {
@@ -414,7 +406,7 @@ func baseOf(r *v1alpha1.Record, z *v1alpha1.Zone) string {
 	return strings.Join(labels, ".")
 }
 
-// countBehind returns how far a serial is behind another in serial number arithmetic (RFC 1982, section 3.2).
+// countBehind returns the distance from serial a to b in serial number arithmetic (RFC 1982, section 3.2).
 func countBehind(a, b int64) int32 { return int32(uint32(b) - uint32(a)) }
 
 func isSettled(z *v1alpha1.Zone) bool {
@@ -428,7 +420,7 @@ func fqdnOf(z *v1alpha1.Zone) string {
 	return z.Status.FQDN
 }
 
-// findEnclosing returns the zone that a name belongs to (S2.1); DS at the apex of a child is its parent's.
+// findEnclosing returns the zone of a name (S2.1). DS at the apex of a child belongs to the parent.
 func (s *state) findEnclosing(view string, n name.Name, rtype string) (longest *v1alpha1.Zone) {
 	for _, z := range s.zones {
 		if z.Status.Serial == 0 || z.Status.View != view {
@@ -445,7 +437,7 @@ func (s *state) findEnclosing(view string, n name.Name, rtype string) (longest *
 	return longest
 }
 
-// allowsRecord is S4.1 to S4.6 for the rules that the forest has.
+// allowsRecord is S4.1 to S4.6 for the rules in the forest.
 func allowsRecord(z *v1alpha1.Zone, namespace string, n name.Name, rtype string) bool {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -36,7 +36,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 3 * time.Minute
 
 var (
@@ -45,10 +45,9 @@ var (
 	clients    = flag.Int("clients", 4, "clients of the forest, each of which does so many")
 )
 
-// home is where everything of this test binary lies; TestMain removes it.
 var home string
 
-// world is a control plane that knows the users, an etcd, and two servers on it.
+// world is a control plane with the users, an etcd, and two servers on that etcd.
 type world struct {
 	kube    *kuberig.Kube
 	dir     string
@@ -61,7 +60,7 @@ type world struct {
 var shared *world
 
 func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard()) // what clients say of watches that end
+	klog.SetLogger(logr.Discard()) // clients log ended watches
 	flag.Parse()
 	if *seed == 0 {
 		*seed = rand.Uint64()
@@ -84,8 +83,6 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// requireWorld returns the shared world; the test is skipped, with the reason, where Kubernetes' programs were not
-// built.
 func requireWorld(t *testing.T) *world {
 	t.Helper()
 	if shared != nil {
@@ -131,7 +128,6 @@ func (w *world) startWorld(ctx context.Context) (err error) {
 	return w.startServers(ctx)
 }
 
-// startServers starts an etcd and two servers in the world's directory.
 func (w *world) startServers(ctx context.Context) (err error) {
 	if w.etcd, err = kuberig.StartEtcd(ctx, filepath.Join(w.dir, "etcd")); err != nil {
 		return err
@@ -150,7 +146,7 @@ func (w *world) startServers(ctx context.Context) (err error) {
 	return err
 }
 
-// restartServer kills a server that runs, as a power failure does, and starts it where it was.
+// restartServer is like a power failure: the address stays.
 func (w *world) restartServer(ctx context.Context, i int) (err error) {
 	if w.servers[i] != nil {
 		w.servers[i].Kill()
@@ -177,7 +173,6 @@ func (w *world) closeWorld() {
 	}
 }
 
-// connectServer returns the administrator's way to a server, without the aggregator.
 func (w *world) connectServer(t testing.TB, server int) typed.KubizoneV1alpha1Interface {
 	t.Helper()
 	config := must.Get(w.servers[server].Direct(w.kube.AdminKubeconfig()))(t)
@@ -185,14 +180,13 @@ func (w *world) connectServer(t testing.TB, server int) typed.KubizoneV1alpha1In
 	return versioned.NewForConfigOrDie(config).KubizoneV1alpha1()
 }
 
-// readRevision returns the version of etcd's present revision.
 func (w *world) readRevision(t testing.TB) int64 {
 	t.Helper()
 	r := must.Get(w.client.Client.Get(t.Context(), "/"))(t)
 	return subrev.Version(r.Header.Revision, subrev.Last)
 }
 
-// runFsck checks the store at the revision of a version, 0 for the present one.
+// version 0 is the current revision.
 func (w *world) runFsck(t testing.TB, version int64) fsck.Report {
 	t.Helper()
 	revision, _ := subrev.Split(version)
@@ -203,14 +197,12 @@ func (w *world) runFsck(t testing.TB, version int64) fsck.Report {
 	return r
 }
 
-// expectSettled waits until nothing is owed.
 func (w *world) expectSettled(t testing.TB) {
 	t.Helper()
 	must.Succeed(t, w.waitForCascades(t))
 }
 
-// waitForCascades waits until nothing is owed. The error is damage, which no work in progress explains, or a cascade
-// without end.
+// waitForCascades waits until no cascade is pending. The error is damage, or a cascade without an end.
 func (w *world) waitForCascades(t testing.TB) error {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
@@ -226,8 +218,7 @@ func (w *world) waitForCascades(t testing.TB) error {
 	}
 }
 
-// awaitsEnd reports whether the time of a zone is over whose rule was withdrawn, and a server has still to end it
-// (S3.5).
+// awaitsEnd reports whether a server still has to end a zone whose grace period is over (S3.5).
 func (w *world) awaitsEnd(t testing.TB) bool {
 	t.Helper()
 	zones := must.Get(w.connectServer(t, 0).Zones("").List(t.Context(), metav1.ListOptions{}))(t)

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package must fails a test where a step of it that has to work does not, in one line of the test.
+// Package must checks, within one line of a test, a step that has to succeed.
 //
-// It promises: (1) The test fails at the line that called, with the error as it is. (2) It stops there, as by t.Fatal;
-// that call is for the goroutine of the test alone.
+// It promises: (1) The test fails at the calling line, with the unchanged error. (2) The test stops there, as by
+// t.Fatal, so only the goroutine of the test may call.
 //
-// It does not know what is tested. An error that tells more with a word of the test is t.Fatalf's; a program that a
-// machine may lack is rig.Need's.
+// It does not know the code under test. If an error needs a word of context, use t.Fatalf; for a program that a
+// machine may lack, use rig.Need.
 //
 // Read must.go.
 package must

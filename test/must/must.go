@@ -5,7 +5,7 @@ package must
 
 import "testing"
 
-// Get returns the value of a call, and fails the test if there was an error: must.Get(os.Open(path))(t).
+// Get returns the value of a call, and fails the test on an error: must.Get(os.Open(path))(t).
 func Get[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -16,7 +16,6 @@ func Get[T any](value T, err error) func(testing.TB) T {
 	}
 }
 
-// Succeed fails the test if there was an error.
 func Succeed(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -1,17 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pods installs what the charts have on a cluster with pods, and follows zones through the life of a fleet:
-// every part of Kubizone runs with the ServiceAccount, the rights, the user and the volumes of its manifest, in
-// namespaces that enforce Pod Security "restricted", and people have the roles of the chart. The administrator's
-// kubeconfig, with which other tests start these parts, allows what their own rights do not.
+// Package pods installs the charts on a cluster with pods, and follows zones through the life of a fleet. Every part
+// of Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's
+// roles. Other tests start these parts with the administrator's kubeconfig, which hides missing rights.
 //
 // It promises:
 //
 //  1. The objects are those of `helm template`, unchanged.
-//  2. No part is refused a request, and none ends, while zones are delivered, signed and taken back.
+//  2. No part is refused a request, and none ends, while zones are delivered, signed and unsigned.
 //
-// It does not know what the parts ask one another.
+// It does not know the requests between the parts.
 //
 // Read story_test.go first, then testdata.
 package pods

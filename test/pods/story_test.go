@@ -43,7 +43,7 @@ import (
 	"kubi.zone/kubizone/test/rig/noderig"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 // servers is the namespace of the name servers, team that of a tenant.
@@ -51,14 +51,13 @@ const servers, team = "dns-system", "team"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The parts of the story wait for most of their time.
+	// The parts of the story mostly wait.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
 	os.Exit(noderig.Main(m, findPrograms))
 }
 
-// findPrograms are the programs of the images that the charts and the fleet name.
 func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
 	programs := noderig.Programs{}
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {
@@ -78,7 +77,6 @@ func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
 	return programs, nil
 }
 
-// world is a cluster on which the chart is installed.
 type world struct {
 	ctx     context.Context
 	kube    *kuberig.Kube
@@ -88,11 +86,10 @@ type world struct {
 	helm    string
 	kubectl string
 	dir     string
-	// killed are the containers, as POD/CONTAINER, that a test has ended.
+	// killed are the containers ended by a test, as POD/CONTAINER.
 	killed sync.Map
 }
 
-// waitUntil waits for a fact.
 func (w *world) waitUntil(t *testing.T, what string, fact func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, waitTimeout)
@@ -102,7 +99,6 @@ func (w *world) waitUntil(t *testing.T, what string, fact func() error) {
 	t.Logf("%s: after %s", what, time.Since(begin).Round(100*time.Millisecond))
 }
 
-// applyObjects is `kubectl apply -f -` with a kubeconfig.
 func (w *world) applyObjects(t *testing.T, kubeconfig, objects string) {
 	t.Helper()
 	command := exec.CommandContext(w.ctx, w.kubectl, "--kubeconfig", kubeconfig, "apply", "-f", "-")
@@ -113,7 +109,6 @@ func (w *world) applyObjects(t *testing.T, kubeconfig, objects string) {
 	}
 }
 
-// applyAs applies a file of testdata as a user of the cluster. The user has the rights that RBAC gives to the name.
 func (w *world) applyAs(t *testing.T, user, file string) {
 	t.Helper()
 	kubeconfig := must.Get(w.kube.Tenant(user))(t)
@@ -126,7 +121,6 @@ func readFile(t *testing.T, file string) string {
 	return string(text)
 }
 
-// renderChart returns what a chart renders.
 func (w *world) renderChart(t *testing.T, namespace, chart string, set ...string) string {
 	t.Helper()
 	arguments := []string{"template", chart, "../../charts/" + chart, "-n", namespace}
@@ -144,7 +138,6 @@ func (w *world) renderChart(t *testing.T, namespace, chart string, set ...string
 	return string(out)
 }
 
-// makeNamespace makes one that enforces Pod Security "restricted".
 func (w *world) makeNamespace(t *testing.T, name string) {
 	t.Helper()
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
@@ -152,7 +145,6 @@ func (w *world) makeNamespace(t *testing.T, name string) {
 		metav1.CreateOptions{}))(t)
 }
 
-// installChart starts a cluster and installs the chart.
 func installChart(t *testing.T) *world {
 	w := &world{ctx: t.Context(), dir: noderig.Dir(t)}
 	var err error
@@ -183,7 +175,6 @@ func installChart(t *testing.T) *world {
 	if _, _, err := w.kube.WaitAvailable(w.ctx, true); err != nil {
 		t.Fatalf("%v%s", err, w.readLogs(kuberig.InstallNamespace))
 	}
-	// Discovery may have the kinds some time after that.
 	w.waitUntil(t, "the kinds are there", func() error {
 		_, err := w.ours.KubizoneV1alpha1().Zones("").List(w.ctx, metav1.ListOptions{})
 		if err == nil {
@@ -194,10 +185,10 @@ func installChart(t *testing.T) *world {
 	return w
 }
 
-// refused is what a part says of a request that its rights do not allow.
+// refused matches a part's log of a request beyond the rights.
 var refused = regexp.MustCompile(`(?m)^.*(cannot \w+ resource|lacks the RBAC rule).*$`)
 
-// checkParts checks that no part was refused a request, and that none has ended.
+// checkParts requires that no part was refused a request, and that none has ended.
 func (w *world) checkParts(t *testing.T) {
 	for _, namespace := range []string{kuberig.InstallNamespace, servers, "garden"} {
 		for container, log := range w.node.Logs(namespace, "") {
@@ -217,7 +208,6 @@ func (w *world) checkParts(t *testing.T) {
 	}
 }
 
-// readLogs returns the ends of what the containers of a namespace have written.
 func (w *world) readLogs(namespace string) string {
 	var all strings.Builder
 	for container, log := range w.node.Logs(namespace, "") {
@@ -226,12 +216,11 @@ func (w *world) readLogs(namespace string) string {
 	return all.String()
 }
 
-// getZone returns a Zone of the team.
 func (w *world) getZone(name string) (*v1alpha1.Zone, error) {
 	return w.ours.KubizoneV1alpha1().Zones(team).Get(w.ctx, name, metav1.GetOptions{})
 }
 
-// waitReady waits until Ready of a Zone of the team has a status, or one of two: True, False|Unknown.
+// waitReady waits until Ready of a Zone of the team has a status, or either of two: True, False|Unknown.
 func (w *world) waitReady(t *testing.T, name string, want string) {
 	t.Helper()
 	w.waitUntil(t, fmt.Sprintf("Ready of Zone %s is %s", name, want), func() error {
@@ -254,7 +243,6 @@ func (w *world) waitReady(t *testing.T, name string, want string) {
 	})
 }
 
-// askServer asks a server of the fleet, by the address of its Service, and returns the answer as text.
 func (w *world) askServer(server, name string, of uint16) (string, error) {
 	service, err := w.core.CoreV1().Services(servers).Get(w.ctx, server, metav1.GetOptions{})
 	if err != nil {
@@ -275,7 +263,7 @@ func (w *world) askServer(server, name string, of uint16) (string, error) {
 	return text.String(), nil
 }
 
-// waitAnswer waits until the answers of servers have these texts, and do not have the one with "!" before it.
+// waitAnswer waits until the servers' answers contain the texts, except for texts with a "!", which must be absent.
 func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, want ...string) {
 	t.Helper()
 	for _, server := range all {
@@ -294,7 +282,7 @@ func (w *world) waitAnswer(t *testing.T, all []string, name string, of uint16, w
 	}
 }
 
-// clientAs returns a client of a user of the cluster. The user has the rights that RBAC gives to the name.
+// The user has the rights that RBAC grants to the name.
 func (w *world) clientAs(t *testing.T, user string) *versioned.Clientset {
 	t.Helper()
 	kubeconfig := must.Get(w.kube.Tenant(user))(t)
@@ -302,8 +290,8 @@ func (w *world) clientAs(t *testing.T, user string) *versioned.Clientset {
 	return must.Get(versioned.NewForConfig(config))(t)
 }
 
-// TestChart_carriesAFleetThroughItsLife: with the rights of the chart alone, zones of a tenant are delivered, signed
-// and unsigned again; servers that come later, go, or lose a zone are noticed; and Gardener's names are made.
+// TestChart_carriesAFleetThroughItsLife: with only the chart's rights, a tenant's zones are delivered, signed and
+// unsigned again; added, removed and zoneless servers are noticed; and Gardener's names are created.
 func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 	w := installChart(t)
 	w.applyObjects(t, w.kube.AdminKubeconfig(), readFile(t, "platform.yaml"))
@@ -342,7 +330,6 @@ func mustAddress(t *testing.T, w *world, service string) string {
 	return of.Spec.ClusterIP
 }
 
-// runsPods judges the node that the others stand on.
 func (w *world) runsPods(t *testing.T) {
 	t.Parallel()
 	w.applyObjects(t, w.kube.AdminKubeconfig(), readFile(t, "pod.yaml"))
@@ -417,7 +404,7 @@ func (w *world) runsPods(t *testing.T) {
 	}
 }
 
-// signAndUnsign: the way to a signed zone and back ends, and then the zone is served as it changes (S12.5).
+// signAndUnsign: a zone becomes signed and unsigned again, and then is served with later changes (S12.5).
 func (w *world) signAndUnsign(t *testing.T) {
 	t.Parallel()
 	all := []string{"main-primary-0", "main-secondary-0"}
@@ -455,10 +442,10 @@ func (w *world) signAndUnsign(t *testing.T) {
 	w.waitReady(t, "signed", "True")
 }
 
-// selectsNone is what the controller says of an attempt to deliver by a class without servers.
+// selectsNone matches the controller's log of a delivery by a class without servers.
 var selectsNone = regexp.MustCompile(`class="late" .*the class selects no instance`)
 
-// waitsForServers: servers of a class that come when the class and its zones were seen without any get the zones.
+// waitsForServers: servers added after the class and zones were seen without servers get the zones.
 func (w *world) waitsForServers(t *testing.T) {
 	t.Parallel()
 	w.waitReady(t, "late", "False|Unknown")
@@ -474,7 +461,7 @@ func (w *world) waitsForServers(t *testing.T) {
 		}
 		return nil
 	})
-	// What failed is tried again within a minute, and after some attempts every ten minutes alone. That takes three.
+	// A failure is retried within a minute, and after three minutes of attempts only every ten minutes.
 	quiet := 3 * time.Second
 	if rig.Long() {
 		quiet = 70 * time.Second
@@ -489,8 +476,8 @@ func (w *world) waitsForServers(t *testing.T) {
 	w.waitAnswer(t, []string{"late-secondary-0"}, "www.late.example.", dns.TypeA, "192.0.2.80")
 }
 
-// waitQuiet waits until a Zone of the team has been Ready for a while: a change of its class or its servers would have
-// these looked at, or look through their catalogs, anew.
+// waitQuiet waits until a Zone of the team has been Ready for a while: a change of its class or servers would trigger
+// new comparisons.
 func (w *world) waitQuiet(t *testing.T, name string) {
 	t.Helper()
 	w.waitUntil(t, "Zone "+name+" is Ready, and all is quiet", func() error {
@@ -506,7 +493,6 @@ func (w *world) waitQuiet(t *testing.T, name string) {
 	})
 }
 
-// losesServers: a zone that no server has is not Ready.
 func (w *world) losesServers(t *testing.T) {
 	t.Parallel()
 	w.waitQuiet(t, "going")
@@ -515,7 +501,7 @@ func (w *world) losesServers(t *testing.T) {
 	w.waitReady(t, "going", "False|Unknown")
 }
 
-// losesZone: a server that has lost a member of its catalog gets it again.
+// losesZone: a server that has lost a member of the catalog gets the zone again.
 func (w *world) losesZone(t *testing.T) {
 	t.Parallel()
 	server := []string{"drifting-secondary-0"}
@@ -535,8 +521,8 @@ func (w *world) losesZone(t *testing.T) {
 	w.waitReady(t, "drifting", "True")
 }
 
-// losesProcesses: a BIND that answers stays in its Service though its agent dies or hangs, which its status says; one
-// that has died comes back with its zones (S11.25, S11.32).
+// losesProcesses: a BIND that answers stays in its Service while the agent is dead or hangs, which the status
+// reports; a BIND that has died returns with all zones (S11.25, S11.32).
 func (w *world) losesProcesses(t *testing.T) {
 	t.Parallel()
 	const server, name, agent, bind = "dying-secondary-0", "www.dying.example.", "agent", "bind9"
@@ -546,7 +532,7 @@ func (w *world) losesProcesses(t *testing.T) {
 		t.Helper()
 		return must.Get(w.node.Processes(servers, server, container))(t)
 	}
-	// ask queries the Service until stop is called, which returns the responses without the address.
+	// ask queries the Service until stop, which returns the responses without the address.
 	ask := func() (stop func() (asked int, wrong []string)) {
 		ctx, cancel := context.WithCancel(w.ctx)
 		asked, wrong, ended := 0, []string(nil), make(chan struct{})
@@ -627,7 +613,7 @@ func (w *world) losesProcesses(t *testing.T) {
 			return nil
 		})
 	}
-	// A BIND that hangs leaves the Service, and one that died too. It answers for no zone that it has not loaded.
+	// A hanging BIND leaves the Service, and so does a dead BIND. named answers for no zone before loading.
 	named := processes(bind)[0]
 	must.Succeed(t, syscall.Kill(named, syscall.SIGSTOP))
 	ready(false, 0)
@@ -645,8 +631,8 @@ func (w *world) losesProcesses(t *testing.T) {
 	}
 }
 
-// losesPrimary: the only hidden primary is killed, and the next one sends no NOTIFY before its Service leads to it:
-// BIND queries at once, and holds back later NOTIFYs while such a query is unanswered.
+// losesPrimary: the only hidden primary is killed, and the next sends no NOTIFY before its Service leads to it: BIND
+// queries at once, and holds back later NOTIFYs while such a query is unanswered.
 func (w *world) losesPrimary(t *testing.T) {
 	const server, zone, primary = "dying-secondary-0", "dying", "kubizone-primary"
 	w.waitQuiet(t, zone)
@@ -686,7 +672,7 @@ func (w *world) usesBindcar(t *testing.T) {
 
 var dnsRecords = schema.GroupVersionResource{Group: "extensions.gardener.cloud", Version: "v1alpha1", Resource: "dnsrecords"}
 
-// servesGardener: kubizone-gardener carries out a DNSRecord with the account of the chart, and the name is answered.
+// servesGardener: kubizone-gardener reconciles a DNSRecord with the chart's account, and the name is answered.
 func (w *world) servesGardener(t *testing.T) {
 	t.Parallel()
 	if !rig.Long() {

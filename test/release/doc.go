@@ -1,25 +1,25 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests what hack/build-release.sh makes: of stand-ins that are built in seconds, or, with -dist, of
-// the programs.
+// Package release tests the output of hack/build-release.sh: with small replacement programs, or, with -dist, with
+// the real programs.
 //
 // It promises:
 //
-//	R1. SHA256SUMS has every file that is published, with its sum.
-//	R2. An image, of kubizone and of kubizone-gardener, is an OCI layout for each platform of Linux: one static
-//	    program for a user that is not root and can write nothing of it. The program of the archive and of the image
-//	    is the same, and says the release's version.
-//	R3. Manifests and chart name the image of the release by its digest, and no other image.
-//	R4. The SBOM of a platform has every module that is in its programs. The archive and the image have its licence.
+//	R1. SHA256SUMS has every published file with its sum.
+//	R2. An image, of kubizone and of kubizone-gardener, is an OCI layout for each Linux platform: one static
+//	    program for a non-root user who can write nothing in the image. The archive has the same program, which
+//	    reports the release's version.
+//	R3. Manifests and chart name only the release's image, by digest.
+//	R4. The SBOM of a platform has every module of its programs. Archive and image have the modules' licences.
 //	R5. Packaged twice, the same programs give the same octets.
-//	R6. The pushed image has the digest that the manifests name.
-//	R7. So has the image that the commands of README.md push.
+//	R6. The pushed image has the digest in the manifests.
+//	R7. So has the image pushed by the commands of README.md.
 //	R8. go installs the server from its module, and a client of the API module has no server in its module graph.
-//	R9. The chart for Gardener is an OCI layout too, and Gardener's manifests name it and the image.
-//	R10. The JSON schemas are such as kubeconform takes: the examples are good by them, and unknown fields are not.
+//	R9. The chart for Gardener is an OCI layout too, and Gardener's manifests name that chart and the image.
+//	R10. kubeconform accepts the JSON schemas: the examples are valid, unknown fields are not.
 //
-// It does not know a registry of others: what it pushes, it pushes to one on this machine.
+// It does not know a public registry: it pushes only to a registry on this machine.
 //
 // Read release_test.go, then image_test.go.
 package release

@@ -23,13 +23,13 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// descriptor and what follows are the OCI image specification's own words.
+// descriptor, index and manifest are types of the OCI image specification.
 type descriptor struct {
 	MediaType string
 	Digest    string
 	Size      int
 	Platform  struct{ OS, Architecture string }
-	// Of the image in index.json alone.
+	// Annotations: only of the image in index.json.
 	Annotations map[string]string
 }
 
@@ -52,7 +52,6 @@ type config struct {
 	}
 }
 
-// readBlob is what a descriptor of the layout stands for.
 func readBlob(t *testing.T, dist string, d descriptor, mediaType string) []byte {
 	t.Helper()
 	content := readFile(t, dist, "image", "blobs", strings.Replace(d.Digest, ":", "/", 1))
@@ -62,7 +61,6 @@ func readBlob(t *testing.T, dist string, d descriptor, mediaType string) []byte 
 	return content
 }
 
-// decodeBlob reads one that is JSON.
 func decodeBlob[T any](t *testing.T, dist string, d descriptor, mediaType string) (v T) {
 	t.Helper()
 	must.Succeed(t, json.Unmarshal(readBlob(t, dist, d, mediaType), &v))
@@ -148,7 +146,7 @@ func judgePlatform(t *testing.T, release string, of image, platform string, m ma
 	}
 }
 
-// judgeStatic finds what a program wants of a system: there is no loader in the image, and no library.
+// judgeStatic requires a static program: the image has neither loader nor library.
 func judgeStatic(t *testing.T, platform string, program []byte) {
 	file := must.Get(elf.NewFile(bytes.NewReader(program)))(t)
 	for _, part := range file.Progs {
@@ -161,7 +159,7 @@ func judgeStatic(t *testing.T, platform string, program []byte) {
 	}
 }
 
-// runAlone runs the program as the image's user, in a file system that has nothing else.
+// runAlone runs the program as the image's user, in an otherwise empty file system.
 func runAlone(t *testing.T, program []byte, of image) string {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, of.program), program, 0o755); err != nil { //nolint:gosec // as in the image

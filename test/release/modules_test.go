@@ -24,8 +24,8 @@ const (
 // serverOnly are modules that a client must not have in its module graph.
 var serverOnly = regexp.MustCompile(`^(go\.etcd\.io/.*|k8s\.io/apiserver|k8s\.io/kms)$`)
 
-// R8: go.sum has a line of every module of the graph, because go reads the go.mod of each. That the file is tidy is
-// the business of hack/verify-vendor.sh; TestRelease with -dist asks go itself.
+// R8: go.sum has a line for every module of the graph, because go reads each go.mod. hack/verify-vendor.sh checks
+// that the file is tidy; TestRelease with -dist asks go itself.
 func TestModules_theAPIsGraphHasNoServer(t *testing.T) {
 	graph := strings.Split(strings.TrimSpace(string(readFile(t, "../../api/go.sum"))), "\n")
 	if len(graph) < 50 {
@@ -38,7 +38,6 @@ func TestModules_theAPIsGraphHasNoServer(t *testing.T) {
 	}
 }
 
-// goMod is what `go mod edit -json` and `go work edit -json` say of a file.
 type goMod struct {
 	Module  struct{ Path string }
 	Go      string
@@ -58,7 +57,7 @@ func readMod(t *testing.T, arguments ...string) (m goMod) {
 	return m
 }
 
-// R8: go install of a version refuses a module with a replacement, and both modules are tagged with one version.
+// R8: go install of a version refuses a module with a replacement, and both modules get the same version tag.
 func TestModules_areTaggedTogether(t *testing.T) {
 	server, client := readMod(t, "mod", "edit", "-json", "../../go.mod"), readMod(t, "mod", "edit", "-json", "../../api/go.mod")
 	workspace := readMod(t, "work", "edit", "-json", "../../go.work")
@@ -80,8 +79,8 @@ func TestModules_areTaggedTogether(t *testing.T) {
 	}
 }
 
-// judgeModules installs the server and builds a client from both modules as the proxy will have them, outside of this
-// repository. It needs the module proxy for what is in no module cache.
+// judgeModules installs the server and builds a client outside of this repository, from both modules as the proxy
+// will serve them.
 func judgeModules(t *testing.T) {
 	work := t.TempDir()
 	proxy, outside := filepath.Join(work, "proxy"), filepath.Join(work, "client")
@@ -90,7 +89,7 @@ func judgeModules(t *testing.T) {
 	must.Succeed(t, os.MkdirAll(outside, 0o755))
 	cached := strings.TrimSpace(runGo(t, ".", nil, "env", "GOMODCACHE"))
 	env := []string{
-		// A module cache of its own: a version that was never released must not stay in that of the user.
+		// A separate module cache: a version never released must not stay in the user's cache.
 		"GOMODCACHE=" + filepath.Join(work, "mod"), "GOBIN=" + filepath.Join(work, "bin"), "GOFLAGS=-modcacherw -trimpath -gcflags=all=-dwarf=false", "GOWORK=off",
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cached, "cache", "download") + "," + strings.TrimSpace(runGo(t, ".", nil, "env", "GOPROXY")),
 		"GOSUMDB=off", "GOGC=400",
@@ -114,7 +113,6 @@ func judgeModules(t *testing.T) {
 	}
 }
 
-// nestedModules are the directories below the root that are modules of their own, as paths that git leaves out.
 func nestedModules(t *testing.T) (left []string) {
 	t.Helper()
 	out := must.Get(exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "*/go.mod").Output())(t)
@@ -126,7 +124,7 @@ func nestedModules(t *testing.T) (left []string) {
 	return left
 }
 
-// publishModule puts a module of the last commit, as it will be tagged, into a directory that is a module proxy.
+// publishModule writes a module of the last commit, as later tagged, into a module proxy's directory.
 func publishModule(t *testing.T, proxy, module, goMod, tree string, paths ...string) {
 	t.Helper()
 	at := filepath.Join(proxy, module, "@v")

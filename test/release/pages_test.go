@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The versions that pages call tested are those that the tests run.
 func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	const kubernetes = `k8s\.io/kubernetes v(\S+)`
 	oldest := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes)
@@ -36,7 +35,7 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	}
 }
 
-// The lines of Go that a page shows are those of the example that a story executes.
+// Go lines on a page are those of the example that a story executes.
 func TestPages_showTheExample(t *testing.T) {
 	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllSubmatch(readFile(t, "../../docs/clients.md"), -1)
 	example := strings.ReplaceAll(string(readFile(t, "../../api/examples/publish/main.go")), "\n\t", "\n")
@@ -50,8 +49,8 @@ func TestPages_showTheExample(t *testing.T) {
 	}
 }
 
-// R7: the commands by which README.md installs from a clone build, push and name what is in dist; test/deploy runs the
-// installation.
+// R7: the README's commands for an installation from a clone build, push and name the images in dist; test/deploy
+// runs the installation.
 func judgeReadme(t *testing.T, dist string) {
 	crane := rig.Need(rig.Tool("crane"))(t)
 	address := startRegistry(t, crane)

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// R6: images and charts arrive in a registry; what is signed and released are those, and the files with their
-// checksums. cosign and gh, which ask servers of others, are programs here that write down how they were called.
+// R6: images and charts arrive in a registry; exactly these are signed and released, and the files with their
+// checksums. Programs that record their arguments replace cosign and gh, which need public servers.
 func judgePublication(t *testing.T, dist string) {
 	crane := rig.Need(rig.Tool("crane"))(t)
 	address := startRegistry(t, crane)
@@ -77,7 +77,6 @@ func judgePublication(t *testing.T, dist string) {
 	}
 }
 
-// startRegistry is the address of a registry that ends with the test.
 func startRegistry(t *testing.T, crane string) string {
 	t.Helper()
 	registry := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")

@@ -36,17 +36,16 @@ var built = flag.String("dist", "", "judge the release of this directory, not on
 
 const builder = "../../hack/build-release.sh"
 
-// tag is the version that this tree becomes.
+// tag is the next version of this tree.
 var tag = "v" + strings.TrimSuffix(version.Number(), "-dev")
 
-// image is one that a release has.
 type image struct {
 	program string
-	dir     string // with its layout, image.txt, and the programs that were built
-	run     string // an argument with which the program ends at once
+	dir     string // of the layout, image.txt, and the built programs
+	run     string // an argument that ends the program at once
 }
 
-// listImages returns those of the release in dist. One that was built with GARDENER=no, as README.md builds it, has one
+// listImages returns the images of the release in dist. A release with GARDENER=no, as in README.md, has a single
 // image.
 func listImages(dist string) []image {
 	all := []image{{"kubizone", dist, "version"}, {"kubizone-gardener", filepath.Join(dist, "gardener"), "--help"}}
@@ -56,7 +55,7 @@ func listImages(dist string) []image {
 	return all
 }
 
-// makeRelease packages stand-ins for two platforms.
+// makeRelease packages small replacement programs.
 func makeRelease(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"crane", "helm"} {
@@ -154,7 +153,7 @@ func judgeChecksums(t *testing.T, dist string) {
 	entries := must.Get(os.ReadDir(dist))(t)
 	var want []string
 	for _, entry := range entries {
-		// Published beside the files: the image, from its layout, and the notes and sums themselves.
+		// Not published as files: the image, from the layout, and the notes and sums themselves.
 		if name := entry.Name(); !entry.IsDir() && !slices.Contains([]string{"SHA256SUMS", "image.txt", "notes.md"}, name) {
 			want = append(want, fmt.Sprintf("%x  %s", sha256.Sum256(readFile(t, dist, name)), name))
 		}
@@ -167,7 +166,7 @@ func judgeChecksums(t *testing.T, dist string) {
 	}
 }
 
-// R2, R4: each platform has the programs that were built for it, the licences of what is in them, and their SBOM.
+// R2, R4: each platform has the built programs, their licences, and their SBOM.
 func judgeArchives(t *testing.T, dist string) {
 	platforms := must.Get(os.ReadDir(filepath.Join(dist, "programs")))(t)
 	for _, platform := range platforms {
@@ -187,7 +186,7 @@ func judgeArchives(t *testing.T, dist string) {
 	}
 }
 
-// judgeProgram finds how a program was built, its modules in the SBOM, and their licences among the files beside it.
+// judgeProgram checks how a program was built, the modules in the SBOM, and their licences in the archive.
 func judgeProgram(t *testing.T, platform, program string, content []byte, bill map[string]string, files map[string]packed) {
 	t.Helper()
 	info := must.Get(buildinfo.Read(bytes.NewReader(content)))(t)
@@ -203,7 +202,7 @@ func judgeProgram(t *testing.T, platform, program string, content []byte, bill m
 	}
 	names := slices.Collect(maps.Keys(files))
 	for _, module := range info.Deps {
-		if module.Path == api { // of this repository: its version is the release's, its licence LICENSE
+		if module.Path == api { // a module of this repository: the release's version, and LICENSE
 			if _, ok := bill[module.Path+" "+tag]; !ok {
 				t.Errorf("%s: the SBOM of %s is without %s %s", platform, program, module.Path, tag)
 			}
@@ -218,7 +217,7 @@ func judgeProgram(t *testing.T, platform, program string, content []byte, bill m
 	}
 }
 
-// readBill is what an SBOM lists, "name version", and the checksum of what has one.
+// readBill returns the packages of an SBOM, as "name version", with their checksums, if any.
 func readBill(t *testing.T, dist, name string) map[string]string {
 	t.Helper()
 	var bill struct {
@@ -251,7 +250,7 @@ func judgeManifests(t *testing.T, dist string) {
 	}
 }
 
-// judgeKrew reads the manifest of the plugin as krew does: one platform for each archive, by its checksum.
+// judgeKrew requires a platform for each archive, by checksum.
 func judgeKrew(t *testing.T, dist string) {
 	var plugin struct {
 		Kind     string
@@ -283,7 +282,7 @@ func judgeKrew(t *testing.T, dist string) {
 	}
 }
 
-// R10: kubeconform takes the schemas, finds nothing in the examples, and finds what no server would take.
+// R10: kubeconform accepts the schemas and the examples, and rejects an object that no server would accept.
 func judgeSchemas(t *testing.T, dist string) {
 	kubeconform := rig.Need(rig.Tool("kubeconform"))(t)
 	unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, "kubizone-schemas-"+tag+".tar.gz"))))(t)
@@ -323,14 +322,13 @@ func judgeSchemas(t *testing.T, dist string) {
 	}
 }
 
-// judgeImages finds the image in every container of the manifests.
 func judgeImages(t *testing.T, of image, name, manifests string, containers int) {
 	t.Helper()
 	named := strings.TrimSpace(string(readFile(t, of.dir, "image.txt")))
 	_, digest, _ := strings.Cut(named, "@")
 	found := regexp.MustCompile(`(?m)^\s+image: "?([^"\n]*)"?$`).FindAllStringSubmatch(manifests, -1)
 	for _, one := range found {
-		// A chart of Gardener names a tag or a digest, not both.
+		// A chart for Gardener names a tag or a digest, not both.
 		if one[1] != named && one[1] != named[:strings.LastIndex(named, ":"+tag+"@")]+"@"+digest {
 			t.Errorf("%s names the image %s, want %s", name, one[1], named)
 		}
@@ -359,7 +357,7 @@ func judgeChart(t *testing.T, dist string, of image) {
 	judgeImages(t, of, chart, string(out), 1)
 }
 
-// R9: Gardener takes the chart from a registry by the name in the manifests.
+// R9: Gardener gets the chart from a registry by the name in the manifests.
 func judgeGardener(t *testing.T, dist string) {
 	dir := filepath.Join(dist, "gardener")
 	var top index
@@ -386,13 +384,11 @@ func judgeGardener(t *testing.T, dist string) {
 	}
 }
 
-// packed is one file of an archive.
 type packed struct {
 	header  *tar.Header
 	content []byte
 }
 
-// unpackArchive reads an archive of regular files and directories.
 func unpackArchive(t *testing.T, archive io.Reader) map[string]packed {
 	t.Helper()
 	files := map[string]packed{}

@@ -18,18 +18,17 @@ import (
 	"time"
 )
 
-// Authority signs certificates. A cluster has two: one for its server and its users, one for the front proxy.
+// Authority: a cluster has two, for its server and users, and for the front proxy.
 type Authority struct {
-	PEM []byte // its certificate
+	PEM []byte // certificate of the authority
 
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its key, both PEM.
+// Pair is PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes a certificate authority that no server trusts yet.
 func NewAuthority(name string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -49,7 +48,6 @@ func NewAuthority(name string) (*Authority, error) {
 	return a, err
 }
 
-// Serving is a server's certificate for these DNS names and addresses.
 func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	template := x509.Certificate{
 		Subject: pkix.Name{CommonName: hosts[0]}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -64,7 +62,7 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	return a.issueLeaf(template)
 }
 
-// Client is a client's certificate: the common name is the user, the organizations are the groups.
+// Client issues a client certificate: the common name is the user, the organizations are the groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -87,7 +85,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	parent := a.cert
 	if parent == nil {
-		parent = &template // it signs itself
+		parent = &template // self-signed
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), a.key)
 	if err != nil {
@@ -103,11 +101,9 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	}, nil
 }
 
-// TLS is the pair as crypto/tls takes it.
 func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
 
-// Write puts the pair into base.crt and base.key, each replaced whole: a server that reads them again while they are
-// written sees the old file or the new one.
+// Write replaces base.crt and base.key, each atomically.
 func (p Pair) Write(base string) (cert, key string, err error) {
 	cert, key = base+".crt", base+".key"
 	if err = ReplaceFile(key, p.Key); err == nil {
@@ -116,7 +112,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile writes a file that only the owner reads. A reader sees the old content or the new one.
+// ReplaceFile is atomic, with mode 0600.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A certificate of an authority is good for its own names and uses alone.
+// A certificate verifies only against its own authority, for its own names and uses.
 func TestAuthority_signsServersAndClients(t *testing.T) {
 	ours := must.Get(NewAuthority("ours"))(t)
 	other := must.Get(NewAuthority("other"))(t)

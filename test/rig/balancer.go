@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Balancer stands for a Service with several pods behind it: it hands each new connection to the next backend whose
-// readiness probe passes, and leaves the connections that are there alone.
+// Balancer is a Service with several pods: new connections go round the backends with a passing readiness probe. Open
+// connections stay.
 type Balancer struct {
 	Addr netip.AddrPort
 
@@ -25,21 +25,21 @@ type Balancer struct {
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	backends []netip.AddrPort // what Set named
-	ready    []netip.AddrPort // those of them whose last probe passed
-	unready  bool             // SendToUnready
+	backends []netip.AddrPort // given to Set
+	ready    []netip.AddrPort // backends whose last probe passed
+	unready  bool             // set by SendToUnready
 	next     int
 	open     map[net.Conn]struct{}
 }
 
-// probeInterval is shorter than any kubelet's: what a test waits for is not how slow Kubernetes is.
+// probeInterval is shorter than a kubelet's, so that tests do not wait for Kubernetes' period.
 const probeInterval = 100 * time.Millisecond
 
-// probeTimeout is longer than a kubelet's, which takes several late answers for one that failed. A server that stops
-// says so at once, or its port is closed.
+// probeTimeout is longer than a kubelet's, which tolerates several late answers. A stopping server fails the probe at
+// once or closes its port.
 const probeTimeout = 10 * time.Second
 
-// StartBalancer listens on a free loopback port and has no backends yet. The caller calls Close.
+// StartBalancer begins without backends. The caller calls Close.
 func StartBalancer() (*Balancer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,8 +48,8 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// A probe knows no CA, as a kubelet's does not; and a new connection each time finds a listener that has
-		// closed.
+		// Like a kubelet's, a probe verifies no certificate. A new connection for each probe notices a closed
+		// listener.
 		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
@@ -59,22 +59,21 @@ func StartBalancer() (*Balancer, error) {
 	return b, nil
 }
 
-// Set names the backends. A new one is used from its first passed probe on.
+// Set replaces the backends. A new backend gets connections after its first passed probe.
 func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.backends = backends
 }
 
-// SendToUnready also hands connections to backends that are not ready, or stops that: endpoints follow the readiness of
-// a container late that restarts quickly, and those of publishNotReadyAddresses and ExternalName never follow it.
+// SendToUnready sets whether unready backends get connections too: endpoints lag behind a quick restart, and
+// publishNotReadyAddresses and ExternalName ignore readiness.
 func (b *Balancer) SendToUnready(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unready = yes
 }
 
-// Ready is how many backends would get a connection now.
 func (b *Balancer) Ready() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,8 +133,7 @@ func (b *Balancer) acceptConnections() {
 	}
 }
 
-// carryConnection joins the connection with one to a backend until either side ends it. Without a ready backend the
-// client is refused as by a Service without endpoints.
+// Without a ready backend, the client is refused, as by a Service without endpoints.
 func (b *Balancer) carryConnection(client net.Conn) {
 	defer client.Close()
 	at, ok := b.pickBackend()
@@ -175,7 +173,7 @@ func (b *Balancer) pickBackend() (netip.AddrPort, bool) {
 	return to[b.next%len(to)], true
 }
 
-// keepConnections remembers connections for Close; false when it has begun.
+// keepConnections returns false after Close has begun.
 func (b *Balancer) keepConnections(connections ...net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -196,7 +194,6 @@ func (b *Balancer) forgetConnections(connections ...net.Conn) {
 	}
 }
 
-// Close ends every connection.
 func (b *Balancer) Close() {
 	b.stop()
 	b.listener.Close()

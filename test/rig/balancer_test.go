@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Connections go round the backends whose probe passes; a backend that fails it gets no new one and keeps those it
-// has; without any, a client is refused.
+// New connections go round the backends with a passing probe. A backend that fails keeps open connections.
+// Without a ready backend, a client is refused.
 func TestBalancer_followsTheProbes(t *testing.T) {
 	balancer := must.Get(StartBalancer())(t)
 	defer balancer.Close()
 	type backend struct {
 		*httptest.Server
-		ready chan bool // holds one value: whether the probe passes
+		ready chan bool // holds a single value: whether the probe passes
 	}
 	start := func(name string) backend {
 		b := backend{ready: make(chan bool, 1)}

@@ -16,60 +16,56 @@ import (
 
 const installBIND = "apt-get install bind9 bind9-utils bind9-dnsutils"
 
-// TSIGKey is a key as BIND's tools take it.
 type TSIGKey struct {
 	Name      string
 	Algorithm string // hmac-sha256 or hmac-sha512
 	Secret    string // base64
 }
 
-// Statement is the key in named.conf syntax, which is also that of key files.
+// Statement returns the key in the syntax of named.conf and key files.
 func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
 
-// SecondaryZone is a zone that BIND transfers from a primary.
+// SecondaryZone is transferred from a primary.
 type SecondaryZone struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
 	Key     string // signs queries and transfers; empty: unsigned
 }
 
-// PrimaryZone is a zone that BIND loads from a master file and, with a key, takes updates of.
+// PrimaryZone is loaded from a master file. With a key, the zone accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
 	Text      string // the master file
-	UpdateKey string // may update and transfer; empty: no updates, every client on loopback transfers
+	UpdateKey string // may update and transfer; empty: no updates, and every client on loopback transfers
 }
 
-// Control is a control channel for another program than the rig's own rndc.
+// Control is a control channel for a program other than the rig's rndc.
 type Control struct {
 	Addr netip.AddrPort
-	Key  TSIGKey // none of Keys
+	Key  TSIGKey // not in Keys
 }
 
-// BINDConfig describes one named. Everything it has lies below a directory of its own.
 type BINDConfig struct {
-	Addr        netip.AddrPort // where it listens; zero: a free loopback port
+	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
-	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone // catalog zones, whose members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Controls    []Control
-	Notify      bool   // tells what a zone names in also-notify of new serials, without a delay
+	Notify      bool   // sends NOTIFY to a zone's also-notify at once
 	Options     string // further lines of the options block
 	Statements  string // further statements of named.conf
 }
 
-// BIND is a running named on a loopback port.
 type BIND struct {
 	peer
 	rndc    string
 	control netip.AddrPort
 }
 
-// StartBIND starts named and waits until it answers. A missing program is a *Missing. The
-// caller calls Close, which ends the process and removes its directory.
+// StartBIND waits until named answers. The caller calls Close.
 func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	named, err := Find("named", installBIND)
 	if err != nil {
@@ -96,7 +92,7 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 		if b.control, err = FreePort(); err != nil {
 			return nil, err
 		}
-		// -n 1: one worker is plenty, and machines that test have few processors.
+		// Test machines have few processors.
 		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.writeConfig(c)
 	})
 }
@@ -162,7 +158,6 @@ controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; 
 	return os.WriteFile(filepath.Join(b.dir, "named.conf"), []byte(conf.String()), 0o600)
 }
 
-// formatPrimary returns where the zone comes from, in named.conf syntax.
 func (z SecondaryZone) formatPrimary() string {
 	key := ""
 	if z.Key != "" {
@@ -179,15 +174,13 @@ func zoneFile(zone string) string {
 	return strings.ReplaceAll(text, "/", "~") + ".db"
 }
 
-// Rndc runs a command of named's control channel and returns what it printed.
 func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
-// RndcCommand is the program and its first arguments by which another process runs what Rndc runs.
+// RndcCommand returns the program and first arguments with which another process runs rndc.
 func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }
 
-// ZoneFile is where named loads a zone of its Primaries from.
 func (b *BIND) ZoneFile(zone string) string { return filepath.Join(b.dir, zoneFile(zone)) }

@@ -23,8 +23,7 @@ func TestFind_namesWhatBringsTheProgram(t *testing.T) {
 	}
 }
 
-// A named that serves a master file takes a signed update, hands the zone on, and is gone
-// with its directory after Close.
+// A primary named accepts a signed update and transfers the zone. Close ends the process and removes the directory.
 func TestBIND_primaryTakesUpdatesAndCloseEndsIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -63,7 +62,7 @@ func TestBIND_primaryTakesUpdatesAndCloseEndsIt(t *testing.T) {
 	}
 }
 
-// withoutTSIG drops what dig prints of the signature, which is no record of the zone.
+// dig's line about the signature is no record of the zone.
 func withoutTSIG(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

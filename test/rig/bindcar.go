@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// BindcarConfig says which named a bindcar stands beside.
 type BindcarConfig struct {
 	ZoneDir    string // named's directory
 	Control    Control
@@ -19,18 +18,17 @@ type BindcarConfig struct {
 	Token      string
 }
 
-// Bindcar is the real program, of another project, on a loopback port. It limits no requests.
+// Bindcar has no rate limit.
 type Bindcar struct {
 	URL     string
 	process *Process
 }
 
-// BindcarProgram is the path of bindcar, as hack/build-bindcar.sh left it in its cache; else a *Missing.
 func BindcarProgram() (string, error) {
 	return findBuilt("bindcar", "hack/build-bindcar.sh")
 }
 
-// StartBindcar starts bindcar and waits until it answers. The caller calls Close.
+// StartBindcar waits for an answer. The caller calls Close.
 func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	program, err := BindcarProgram()
 	if err != nil {
@@ -71,8 +69,6 @@ func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	}
 }
 
-// Log is what it wrote so far.
 func (b *Bindcar) Log() string { return b.process.Log() }
 
-// Close ends it.
 func (b *Bindcar) Close() { b.process.End() }

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Command is one command of a page, its lines joined, and what the page says it prints.
+// Command is a command of a page, lines joined, with the output that the page shows.
 type Command struct{ Line, Output string }
 
-// ReadConsole reads the console blocks of a page, or of its section of that heading: "$ " begins a command, "> "
-// continues it, the rest is output.
+// ReadConsole reads the console blocks of a page, or of a section if heading is set: "$ " begins a command, "> "
+// continues a command, other lines are output.
 func ReadConsole(path, heading string) ([]Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -47,7 +47,6 @@ func ReadConsole(path, heading string) ([]Command, error) {
 	return commands, nil
 }
 
-// ReadObjects reads the yaml blocks of a page.
 func ReadObjects(path string) (objects []string, err error) {
 	text, err := os.ReadFile(path)
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
@@ -56,10 +55,9 @@ func ReadObjects(path string) (objects []string, err error) {
 	return objects, err
 }
 
-// Shell runs commands of a page as its reader does: by bash, in a directory whose programs come before all others.
+// Shell runs commands of a page in bash, with Dir first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
-// Run runs a line with this input, and returns what it prints.
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {
 	command := exec.CommandContext(ctx, "bash", "-c", line)
 	command.Dir, command.Stdin = s.Dir, strings.NewReader(input)

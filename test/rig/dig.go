@@ -17,15 +17,14 @@ import (
 	"strings"
 )
 
-// Dig asks one server. It is BIND's dig: a client that shares no line with the server under test.
+// Dig queries a server with BIND's dig, which shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
-	Source netip.Addr // zero: what the system takes; on Linux all of 127.0.0.0/8 is there
+	Source netip.Addr // zero: chosen by the system; on Linux, any address of 127.0.0.0/8 works
 	Key    *TSIGKey   // nil: unsigned
 }
 
-// Run returns what dig printed for these arguments. An answer with an error rcode is no
-// error of Run; no answer is.
+// Run returns dig's output. An error rcode in the answer is not an error of Run; a missing answer is.
 func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	dig, err := Find("dig", installBIND)
 	if err != nil {
@@ -50,8 +49,8 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
-// Serial is the SOA serial that the server answers with for the zone; ok is false while it has none to serve. No answer
-// in a second is an error, but where options of dig say otherwise.
+// Serial returns the SOA serial of the zone at the server; ok is false if the server does not serve the zone. Without
+// other dig options, no answer within a second is an error.
 func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
 	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
@@ -65,7 +64,7 @@ func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial
 	return serial, err == nil, err
 }
 
-// Transfer is the zone as the server hands it on by AXFR, as a canonical list of records (see Canonical).
+// Transfer returns the records in canonical form (see Canonical).
 func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
 	if err != nil {
@@ -74,7 +73,6 @@ func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Canonical(ctx, zone, text)
 }
 
-// Serials are the SOA serials that the server answers with for the zones; one that it has not is not among them.
 func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, error) {
 	out, err := d.askEach(ctx, zones, "+noall", "+answer", "+norecurse", "+tries=1", "+time=2", "SOA")
 	if err != nil {
@@ -93,8 +91,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers are the zones as the server hands them on by AXFR, as master files; one that it does not hand on to the end
-// is not among them.
+// Transfers returns master files, without the zones whose transfer is incomplete.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
@@ -105,7 +102,7 @@ func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, 
 	var text strings.Builder
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) > 4 && f[3] == "SOA" && f[2] == "IN" {
-			if f[0] == zone { // the closing one
+			if f[0] == zone { // the closing SOA
 				texts[zone], zone = text.String(), ""
 				continue
 			}
@@ -119,13 +116,11 @@ func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, 
 	return texts, nil
 }
 
-// Notify tells the server that there is something new of the zones.
 func (d Dig) Notify(ctx context.Context, zones []string) error {
 	_, err := d.askEach(ctx, zones, "+opcode=notify", "+noall", "+aaflag", "+norecurse", "+tries=3", "+time=2", "SOA")
 	return err
 }
 
-// askEach asks one question of every zone in one process.
 func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "kubizone-dig-")
 	if err != nil {
@@ -143,20 +138,19 @@ func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (strin
 	return d.Run(ctx, "-f", file)
 }
 
-// Delv asks one server and validates the answer from the trust anchors in a file (named.conf syntax) down. It returns
-// what delv printed, of an answer that is not valid too.
+// Delv validates the answer from the trust anchors in a file (named.conf syntax), and returns output also for a bogus
+// answer.
 func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
 	delv, err := Find("delv", installBIND)
 	if err != nil {
 		return "", err
 	}
-	// It says on its standard error that an answer is bogus, and ends as if all were well.
+	// delv reports a bogus answer on standard error and exits with 0.
 	out, err := exec.CommandContext(ctx, delv, append([]string{"@" + server.Addr().String(), "-p", strconv.Itoa(int(server.Port())), "-a", anchors}, args...)...).CombinedOutput()
 	return string(out), err
 }
 
-// Nsupdate sends an update script (its "server" line is written for it) by TCP, since by UDP it gives up after three
-// seconds, and returns what nsupdate printed; a refused update is an error.
+// Nsupdate uses TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
@@ -178,9 +172,8 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical is a zone's records as named-compilezone writes them, one a line with all
-// names absolute, sorted: two zones are equal when these are. The text is a master file
-// with absolute names; the checks that judge a zone's sense are off, those of its form are on.
+// Canonical returns the records of a master file with absolute names as a sorted list in named-compilezone's form, so
+// equal zones have equal lists. The syntax is checked, the integrity is not.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
 	if err != nil {
@@ -211,8 +204,7 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	return lines, nil
 }
 
-// oneSpaced separates owner, ttl, class, type and data by one space each; within the data
-// every space counts.
+// oneSpaced separates owner, TTL, class, type and data by a space each. Spaces within the data are kept.
 func oneSpaced(line string) string {
 	parts := make([]string, 0, 5)
 	for range 4 {
@@ -225,7 +217,7 @@ func oneSpaced(line string) string {
 	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
 }
 
-// runProgram runs a program to its end and returns its standard output; the error holds the rest.
+// The error contains both outputs.
 func runProgram(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)

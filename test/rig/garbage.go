@@ -8,9 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// SpareGarbage has this process collect its garbage a quarter as often, unless GOGC says how often. It is for tests
-// that run etcd or a server in their own process, where a tenth of the CPU time is for garbage: `kubizone` does the
-// like of itself.
+// SpareGarbage lets this process collect garbage a quarter as often, unless GOGC is set: in tests with etcd or a
+// server in their process, collection takes a tenth of the CPU time.
 func SpareGarbage() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -16,36 +16,33 @@ import (
 
 const installKnot = "apt-get install knot"
 
-// KnotConfig describes one knotd that serves master files and transfers zones.
 type KnotConfig struct {
-	Addr netip.AddrPort // where it listens; zero: a free loopback port
-	// Key signs transfers, and a client without it gets none; nil lets every client on loopback transfer.
+	Addr netip.AddrPort // listening address; zero: a free loopback port
+	// Key signs transfers, and is then required; nil lets every client on loopback transfer.
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is Key's name or empty
-	// Secondaries are not waited for.
+	// Secondaries: StartKnot does not wait for them.
 	Secondaries []SecondaryZone // Key is Key's name or empty
-	Catalogs    []SecondaryZone // as Secondaries; their members are transferred too (RFC 9432)
-	// ForwardKeys are those whose updates of Secondaries it passes on to their primaries.
+	Catalogs    []SecondaryZone // as Secondaries; members are transferred too (RFC 9432)
+	// ForwardKeys are the keys whose updates of Secondaries are forwarded to the primaries.
 	ForwardKeys []TSIGKey
-	// Notify has the servers that are told of new serials of a zone in Zones; nil: none.
+	// Notify maps a zone in Zones to the server to NOTIFY of new serials; nil: none.
 	Notify map[string]netip.AddrPort
 	// Template has further lines of the default template, like "zonefile-sync: -1".
 	Template []string
-	// UpdateOwners are the names, relative to the zone, that Key may update, with those below them; nil: all.
+	// UpdateOwners are the names, relative to the zone, at and below which Key may update; nil: all.
 	UpdateOwners []string
-	// Workers of each kind, for TCP, UDP and what goes on behind; zero: one.
+	// Workers is the number of TCP, UDP and background workers each; zero: one.
 	Workers int
-	// Sections are further sections of knot.conf, as they stand in it.
+	// Sections are further sections of knot.conf.
 	Sections string
 }
 
-// Knot is a running knotd on a loopback port.
 type Knot struct {
 	peer
 }
 
-// StartKnot starts knotd and waits until it answers for its zones. A missing program is a *Missing. The caller calls
-// Close, which ends the process and removes its directory.
+// StartKnot waits until the zones are served. The caller calls Close.
 func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	knotd, err := Find("knotd", installKnot)
 	if err != nil {
@@ -144,7 +141,6 @@ database:
 	return os.WriteFile(filepath.Join(k.dir, "knot.conf"), []byte(conf.String()), 0o600)
 }
 
-// Knotc runs a command of knotd's control socket and returns what it printed.
 func (k *Knot) Knotc(ctx context.Context, args ...string) (string, error) {
 	knotc, err := Find("knotc", installKnot)
 	if err != nil {

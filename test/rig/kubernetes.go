@@ -14,10 +14,10 @@ import (
 	"sync"
 )
 
-// cachedKube is the directory of what an earlier hack/build-kube.sh built, or empty.
+// cachedKube returns the directory built by an earlier hack/build-kube.sh, or empty.
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// findCached returns what a script of the repository says that it has built before, or empty.
+// findCached returns the path that a script of the repository prints for a program built before, or empty.
 func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {
@@ -26,7 +26,7 @@ func findCached(script string, arguments ...string) string {
 	return out
 }
 
-// findBuilt is findCached for a program; one that was not built, or is not of this run (Long), is a *Missing.
+// findBuilt is findCached with a *Missing if the program was not built or not selected for this run (Long).
 func findBuilt(program, script string, arguments ...string) (string, error) {
 	if path := findCached(script, arguments...); path != "" && !ofLongAlone(program) {
 		return path, nil
@@ -35,9 +35,8 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
 }
 
-// runScript runs a script of the repository and returns the path that it prints.
 func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
-	// A test runs in the directory of its package. The source paths in the binary are no help: they are trimmed.
+	// A test runs in the directory of its package. Source paths in the binary are trimmed.
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -61,11 +60,11 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 	return strings.TrimSpace(string(out)), nil
 }
 
-// GitOpsProgram is the path of a program of a module of hack/tools, as hack/build-gitops.sh left it in its cache; else
-// a *Missing. Of gitops these are kstatus and argohealth, which say what GitOps tools make of objects. fluxapply of
-// flux and argosync of argo apply and prune as these tools do, lego5 of lego and certmanager of cert-manager get
-// certificates, solverconformance of cert-manager runs its suite, and webhookprovider of
-// external-dns-webhook serves providers of external-dns.
+// GitOpsProgram returns the path of a program of a hack/tools module in the cache of hack/build-gitops.sh, or a
+// *Missing. gitops has kstatus and argohealth, which compute the health of objects; flux has fluxapply and argo
+// argosync, which apply and prune; lego has lego5 and cert-manager has certmanager, which get certificates.
+// solverconformance (cert-manager) runs the solver suite, webhookprovider (external-dns-webhook) serves external-dns
+// providers.
 func GitOpsProgram(module, program string) (string, error) {
 	dir, err := findBuilt(program, "hack/build-gitops.sh", module)
 	if err != nil {
@@ -74,21 +73,18 @@ func GitOpsProgram(module, program string) (string, error) {
 	return filepath.Join(dir, program), nil
 }
 
-// PythonPrograms is the directory of the programs in Python that write into zones, and of their python, as
-// hack/build-python.sh left it; else a *Missing.
+// PythonPrograms returns the directory of Python, octoDNS and Ansible from hack/build-python.sh, or a *Missing.
 func PythonPrograms() (string, error) {
 	return findBuilt("octodns-sync", "hack/build-python.sh")
 }
 
-// Tool is the path of a program of hack/tools, such as helm, as hack/build-tool.sh left it in its cache; else a
-// *Missing.
+// Tool returns the path of a program of hack/tools, such as helm, in the cache of hack/build-tool.sh, or a *Missing.
 func Tool(program string) (string, error) {
 	return findBuilt(program, "hack/build-tool.sh", program)
 }
 
-// KubeProgram is the path of one of Kubernetes' own programs (kubectl, kube-apiserver, kube-controller-manager) in
-// the version the tests are written for: from the directory $KUBE_BIN, or from what hack/build-kube.sh left in its
-// cache; else a *Missing.
+// KubeProgram returns the path of a tested Kubernetes program from $KUBE_BIN or the cache of hack/build-kube.sh, or a
+// *Missing.
 func KubeProgram(program string) (string, error) {
 	dir := os.Getenv("KUBE_BIN")
 	if dir == "" {
@@ -101,8 +97,8 @@ func KubeProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Earlier is the path of kubizone as it was at a revision of this repository, which hack/build-earlier.sh builds once;
-// a *Missing where this clone does not have the revision.
+// Earlier returns kubizone at an earlier revision, built once by hack/build-earlier.sh, or a *Missing if this clone
+// lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}
@@ -114,5 +110,5 @@ func Earlier(ctx context.Context, revision string) (string, error) {
 	return path, err
 }
 
-// noRevision is the exit code of hack/build-earlier.sh for a clone that does not have the revision.
+// noRevision is the exit code of hack/build-earlier.sh for a clone without the revision.
 const noRevision = 3

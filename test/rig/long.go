@@ -9,11 +9,11 @@ import (
 )
 
 // Long reports whether tests take their long form: `make test-long`, once a week and before a release. The long form
-// runs the lines of the short one with larger numbers: more objects, rounds, faults or time. No test asks Long whether
-// it runs at all, but for those that test/house lists with the reason.
+// runs the same lines with larger numbers. No test asks Long whether to run at all, except those listed with a reason
+// in test/house.
 //
-// The programs of longPrograms take minutes to build or install. `make test` leaves their tests out, on each machine
-// alike; `make test-long` builds them and fails where one is missing; `go test` runs the tests where they are built.
+// `make test` leaves out the tests of longPrograms, which take minutes to build or install; `make test-long` builds
+// the programs and fails if any is missing; `go test` runs the tests whose programs are built.
 func Long() bool { return os.Getenv("KUBIZONE_TEST_LONG") != "" }
 
 var longPrograms = []string{
@@ -21,10 +21,8 @@ var longPrograms = []string{
 	"solverconformance", "webhookprovider",
 }
 
-// earlier is kubizone as it was at an earlier revision.
 const earlier = "an earlier kubizone"
 
-// ofLongAlone reports whether this is `make test`, and the program one of longPrograms.
 func ofLongAlone(program string) bool {
 	return os.Getenv(RequireAll) != "" && !Long() && slices.Contains(longPrograms, program)
 }

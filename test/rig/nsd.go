@@ -14,21 +14,19 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig describes one nsd that transfers zones or serves master files. Every client on loopback may transfer them.
+// NSDConfig configures an nsd that transfers zones or serves master files. Every client on loopback may transfer.
 type NSDConfig struct {
-	Addr        netip.AddrPort // where it listens; zero: a free loopback port
+	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
 	Zones       []PrimaryZone // UpdateKey is not used
 }
 
-// NSD is a running nsd on a loopback port.
 type NSD struct {
 	peer
 }
 
-// StartNSD starts nsd and waits until it answers. A missing program is a *Missing. The caller calls Close, which ends
-// the process and removes its directory.
+// StartNSD waits until nsd answers. The caller calls Close.
 func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	nsd, err := Find("nsd", installNSD)
 	if err != nil {

@@ -18,24 +18,24 @@ import (
 	"github.com/miekg/dns"
 )
 
-// PebbleConfig describes an ACME server and the zone of its challenges, which a hidden primary has.
+// PebbleConfig describes an ACME server and the zone of its challenges on a hidden primary.
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	// From is the address from which the hidden primary is asked: another one than that of the clients that update.
+	// From is the source address of queries to the hidden primary, distinct from that of updating clients.
 	From string
-	// Serial is the serial that the zone has by the API.
+	// Serial returns the serial of the zone in the API.
 	Serial func() (uint32, error)
 }
 
-// Pebble is an ACME server, that of Let's Encrypt for tests.
+// Pebble is Let's Encrypt's ACME server for tests.
 type Pebble struct {
 	peer
 
-	// Directory is the URL where clients begin, and Root a file with the certificate that vouches for it.
+	// Directory is the ACME directory URL; Root is a file with the CA certificate of that URL.
 	Directory, Root string
-	// Resolver is what it asks, and what a client may ask: that asks the hidden primary, as soon as that has the zone
-	// that the API has. A test neither sleeps for as long as a transfer may take nor fails where one takes longer.
+	// Resolver is used by pebble, and open to clients. It answers once the hidden primary has the serial of the API,
+	// so tests neither sleep for a transfer nor fail if a transfer takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig
@@ -43,8 +43,7 @@ type Pebble struct {
 	stop     context.CancelFunc
 }
 
-// StartPebble starts pebble and what it asks, and waits until it answers. A missing program is a *Missing. The caller
-// calls Close.
+// StartPebble also starts the resolver, and waits until pebble answers. The caller calls Close.
 func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	program, err := Find("pebble", "hack/install-peers.sh")
 	if err != nil {
@@ -83,7 +82,6 @@ func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	return p, nil
 }
 
-// configure writes pebble's files, and returns its command.
 func (p *Pebble) configure(program string, authority *Authority) ([]string, error) {
 	serving, err := authority.Serving("127.0.0.1")
 	if err != nil {
@@ -135,7 +133,7 @@ func (p *Pebble) startResolver() (err error) {
 	}
 }
 
-// isCurrent says whether the hidden primary has the zone that the API has.
+// isCurrent reports whether the hidden primary has the serial of the API.
 func (p *Pebble) isCurrent(client *dns.Client) bool {
 	serial, err := p.config.Serial()
 	if err != nil {
@@ -154,7 +152,6 @@ func (p *Pebble) stopResolver() {
 	_ = p.resolver.Shutdown()
 }
 
-// Close ends both.
 func (p *Pebble) Close() error {
 	p.stopResolver()
 	return p.peer.Close()

@@ -11,19 +11,17 @@ import (
 	"time"
 )
 
-// peer is a name server that the rig started, in a directory of its own.
 type peer struct {
 	Addr netip.AddrPort
 
 	name, dir string
 	process   *Process
-	command   []string // the program and its arguments
+	command   []string // program and arguments
 	checkUp   func(ctx context.Context) error
-	timeout   time.Duration // of a start, beside startTimeout
+	timeout   time.Duration // of a start, added to startTimeout
 }
 
-// launch starts a peer with the command that configure returns, at an address or at a free port. It returns when
-// checkUp has no error, and leaves nothing behind where that does not come.
+// launch takes the command from configure and waits for checkUp. An error leaves nothing behind.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -44,7 +42,7 @@ func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (
 	return nil
 }
 
-// Start starts it, after Stop with what it had, and with an empty log.
+// Start starts the process, after Stop on the kept directory, with an empty log.
 func (p *peer) Start(ctx context.Context) error {
 	var err error
 	if p.process, err = StartProcess(nil, p.dir, p.command[0], p.command[1:]...); err != nil {
@@ -55,7 +53,7 @@ func (p *peer) Start(ctx context.Context) error {
 	return p.wait(ctx, func() error { return p.checkUp(ctx) })
 }
 
-// wait returns when a fact has no error, and what it lacks, with the log, when the peer or ctx has ended before.
+// wait returns when fact succeeds. The error of an ended peer or ctx contains the last error of fact and the log.
 func (p *peer) wait(ctx context.Context, fact func() error) error {
 	for {
 		err := fact()
@@ -72,7 +70,6 @@ func (p *peer) wait(ctx context.Context, fact func() error) error {
 	}
 }
 
-// checkAnswer is nil when the peer answers at all.
 func (p *peer) checkAnswer(ctx context.Context) error {
 	if _, _, err := (Dig{Server: p.Addr}).Serial(ctx, "."); err != nil {
 		return fmt.Errorf("it does not answer: %w", err)
@@ -80,13 +77,11 @@ func (p *peer) checkAnswer(ctx context.Context) error {
 	return nil
 }
 
-// Serial is the SOA serial that this server answers with for the zone. ok is false while it has none to serve.
 func (p *peer) Serial(ctx context.Context, zone string) (serial uint32, ok bool, err error) {
 	return Dig{Server: p.Addr}.Serial(ctx, zone, "+tries=3", "+time=5")
 }
 
-// WaitSerial returns when the server answers with that serial, and an error with its log when it has not by the end of
-// ctx.
+// WaitSerial waits until the server answers with the serial. If ctx ends first, the error contains the log.
 func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	return p.wait(ctx, func() error {
 		got, ok, err := Dig{Server: p.Addr}.Serial(ctx, zone)
@@ -97,12 +92,11 @@ func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	})
 }
 
-// Transfer is the zone as this server hands it on by AXFR, as a canonical list of records (see Canonical).
 func (p *peer) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Dig{Server: p.Addr}.Transfer(ctx, zone)
 }
 
-// Log is what it wrote so far (its last megabyte at least).
+// Log returns at least the last megabyte.
 func (p *peer) Log() string {
 	if p.process == nil {
 		return ""
@@ -110,16 +104,12 @@ func (p *peer) Log() string {
 	return p.process.Log()
 }
 
-// Pid is the process id.
 func (p *peer) Pid() int { return p.process.Pid() }
 
-// Dir is its directory.
 func (p *peer) Dir() string { return p.dir }
 
-// Stop ends it and keeps what it has.
 func (p *peer) Stop() { p.process.End() }
 
-// Close ends it and removes its directory.
 func (p *peer) Close() error {
 	if p.process != nil {
 		p.process.End()

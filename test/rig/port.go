@@ -16,19 +16,17 @@ import (
 	"syscall"
 )
 
-// Ports are reserved from a range in which no port is given out by chance: the kernel gives outgoing connections and
-// listeners on port 0 one of 32768 and above (ip_local_port_range), and PowerDNS asks from 10000 to 19999.
+// Ports are reserved outside of the random ports: the kernel's for outgoing connections and port 0 begin at 32768
+// (ip_local_port_range), PowerDNS queries from 10000 to 19999.
 const (
 	firstPort = 20000
 	ports     = 32768 - firstPort
 )
 
-// FreePort reserves a loopback port, free for both TCP and UDP: until this process ends, no test of any process on this
-// machine is given it again.
+// FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
-// OutsidePort is FreePort at an address of this machine that is not loopback's: one that classes without
-// allowLocalAddresses reach.
+// OutsidePort is FreePort at a non-loopback address of this machine, which classes without allowLocalAddresses reach.
 func OutsidePort() (netip.AddrPort, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -47,14 +45,14 @@ func OutsidePort() (netip.AddrPort, error) {
 
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
-// reserved are the ports of one process. The lock of a port is a lock on one octet of a file that every test process of
-// this machine opens: the kernel releases it when the process ends, however it ends.
+// reserved holds the ports of one process. A reservation is a lock on an octet of a file shared by all test processes
+// of this machine, which the kernel releases at any end of the process.
 type reserved struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
-	next int // counted from a random place, so that processes seldom try the same
+	next int // starts at random, so that processes seldom try the same port
 	left int
 }
 
@@ -72,7 +70,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 		r.next, r.left = r.next+1, r.left-1
 		lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(port), Len: 1}
 		if err := syscall.FcntlFlock(r.file.Fd(), syscall.F_SETLK, &lock); errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
-			continue // another process has reserved it
+			continue // reserved by another process
 		} else if err != nil {
 			return netip.AddrPort{}, fmt.Errorf("reserving a port in %s: %w", r.path, err)
 		}
@@ -84,8 +82,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
 }
 
-// openReservations opens the file of another user too, which the kernel does not allow with O_CREATE in a sticky
-// directory.
+// openReservations also opens the file of another user. With O_CREATE, the kernel refuses that in a sticky directory.
 func openReservations(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -97,11 +94,10 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused reports whether nothing listens on it, neither a program that reserves no ports nor one that outlived its
-// test.
+// isUnused reports whether nothing listens on a port, such as a program without reservations or a process that
+// outlived its test.
 func isUnused(at netip.AddrPort) bool {
-	// A process that starts meanwhile would have these sockets until it has become another program, and the port with
-	// them.
+	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A port is given once: not again in this process, not to another process that begins its search at the same port, and
-// not while something listens there that reserves nothing.
+// A port is given once: not twice in this process, not to another process with the same starting port, and not while
+// a program without reservations listens.
 func TestFreePort_isGivenOnce(t *testing.T) {
 	const inChild = "KUBIZONE_RIG_PORTS"
 	reserve := func(r *reserved) netip.AddrPort {
@@ -32,7 +32,7 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 		fmt.Printf("child: %s\n", reserve(&reserved{path: path, next: begin, left: ports}))
 		return
 	}
-	at, err := FreePort() // a place in the range at which nothing is
+	at, err := FreePort() // a place in the range without a listener
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,8 @@ func TestFreePort_isGivenOnce(t *testing.T) {
 	}
 }
 
-// Between fork and exec a child has every socket of this process, those that reserve has closed meanwhile included: a
-// port must not be given out while it is still listened on there.
+// Between fork and exec, a child holds every socket of this process. A port must not be given out while such a child
+// keeps it in use.
 func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
 	done := make(chan struct{})
 	var starting sync.WaitGroup
@@ -87,7 +87,6 @@ func TestFreePort_isFreeWhileProcessesStart(t *testing.T) {
 	}
 }
 
-// tryListening listens for a moment.
 func tryListening(at netip.AddrPort) error {
 	listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {

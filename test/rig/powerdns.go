@@ -19,25 +19,24 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig describes one pdns_server that transfers zones, by the difference where it has them, or serves what
-// pdnsutil loads of master files. Keys of the zones are not used.
+// PowerDNSConfig configures a pdns_server that transfers zones, by IXFR if possible, or serves master files. Keys of
+// the zones are ignored.
 type PowerDNSConfig struct {
-	Addr        netip.AddrPort // where it listens; zero: a free loopback port
+	Addr        netip.AddrPort // listening address; zero: a free loopback port
 	Secondaries []SecondaryZone
-	Catalogs    []SecondaryZone // whose members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone // catalog zones, whose members are transferred too (RFC 9432)
 	Zones       []PrimaryZone
-	APIKey      string // of its HTTP API; empty: there is none
+	APIKey      string // of the HTTP API; empty: no API
 }
 
-// PowerDNS is a running pdns_server on a loopback port, with a database of its own.
+// PowerDNS is a running pdns_server on a loopback port, with a database.
 type PowerDNS struct {
 	peer
-	// API is the URL of its HTTP API, where it has one.
+	// API is the URL of the HTTP API, if enabled.
 	API string
 }
 
-// StartPowerDNS starts pdns_server and waits until it answers. A missing program is a *Missing. The caller calls Close,
-// which ends the process and removes its directory.
+// StartPowerDNS waits until pdns_server answers. The caller calls Close.
 func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	programs := map[string]string{"pdns_server": "", "pdnsutil": "", "sqlite3": ""}
 	for program := range programs {
@@ -58,7 +57,7 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 }
 
 func (p *PowerDNS) writeConfig(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
-	// Caches are off: what it has is to be seen at once. It looks for work each second instead of each minute.
+	// Without caches, changes are visible at once. xfr-cycle-interval is a second instead of a minute.
 	conf := fmt.Sprintf(`launch=gsqlite3
 gsqlite3-database=%[1]s/pdns.sqlite3
 gsqlite3-pragma-synchronous=0
@@ -93,14 +92,14 @@ loglevel=6
 	}
 	// The rows that pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
 	var script strings.Builder
-	// A difference is read and written in one transaction, which fails where another has written meanwhile: one thread
-	// retrieves zones, and readers lock no other out.
+	// PowerDNS' IXFR is a transaction that fails after a concurrent write. So a single thread retrieves zones, and
+	// WAL keeps readers from locking.
 	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
 	add := func(zones []SecondaryZone, kind string) {
 		for _, z := range zones {
 			fmt.Fprintf(&script, "INSERT INTO domains (name, master, type) VALUES ('%s', '%s', '%s');\n", cmp.Or(strings.TrimSuffix(z.Zone, "."), "."), z.Primary, kind)
 			if kind != "SLAVE" {
-				continue // a catalog is read whole
+				continue // a catalog is transferred whole
 			}
 			fmt.Fprintf(&script, "INSERT INTO domainmetadata (domain_id, kind, content) VALUES (last_insert_rowid(), 'IXFR', '1');\n")
 		}
@@ -123,7 +122,6 @@ loglevel=6
 	return nil
 }
 
-// List is the zone as a master file of what the database has.
 func (p *PowerDNS) List(ctx context.Context, zone string) (string, error) {
 	pdnsutil, err := Find("pdnsutil", installPowerDNS)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// searched are the places beside PATH where distributions put servers.
+// searched are directories beside PATH where distributions install servers.
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the reason that a test which needs a program is skipped.
+// Missing is the error of every start of a program that is not installed; it skips the test.
 type Missing struct {
 	Program string
-	In      string // where it was looked for; empty: PATH and the places beside it
-	Install string // the command that brings it
+	In      string // searched place; empty: PATH and the directories in searched
+	Install string // the command that installs the program
 }
 
 func (m *Missing) Error() string {
@@ -34,7 +34,7 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("%s is not in %s; %s brings it", m.Program, in, m.Install)
 }
 
-// Find is the path of a program, or a *Missing.
+// Find returns the path of a program, or a *Missing.
 func Find(program, install string) (string, error) {
 	if ofLongAlone(program) {
 		return "", &Missing{Program: program, In: "the programs of this run", Install: install}
@@ -51,7 +51,7 @@ func Find(program, install string) (string, error) {
 	return "", &Missing{Program: program, Install: install}
 }
 
-// TB is what the rig needs of a *testing.T or *testing.B.
+// TB is the part of *testing.T and *testing.B that the rig uses.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -59,17 +59,16 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll names the environment variable that turns a skip into a failure, for machines that are meant to have
-// everything: `make test` sets it.
+// RequireAll names the environment variable that turns skips into failures. `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
-// Skips reports whether err is a *Missing for which a test is skipped.
+// Skips reports whether err is a *Missing that skips a test.
 func Skips(err error) bool {
 	m, ok := errors.AsType[*Missing](err)
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test with the reason if Skips, fails it for every other error, and does nothing for nil.
+// SkipMissing skips the test if Skips(err), and fails the test on every other error.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -79,7 +78,7 @@ func SkipMissing(t TB, err error) {
 	}
 }
 
-// Need returns what a test needs. The test is skipped, with the reason, where a program for it is missing.
+// Need returns value, and skips the test with the reason if a needed program is missing.
 func Need[T any](value T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -88,7 +87,7 @@ func Need[T any](value T, err error) func(TB) T {
 	}
 }
 
-// NeedServer is Need for a server, which is closed when the test ends.
+// NeedServer is Need for a server, and closes the server when the test ends.
 func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -98,15 +97,15 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	}
 }
 
-// Process is a server that the rig started. It is ended by its own id and by no other way.
+// Process is a process started by the rig, and ended only by id.
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
-	ended chan struct{} // closed when it has been waited for
-	err   error         // of the wait; valid once ended
+	ended chan struct{} // closed after the wait
+	err   error         // of the wait; valid once ended is closed
 }
 
-// StartProcess starts a program in dir; env is what it has in its environment beside what this process has.
+// StartProcess starts a program in dir. env is added to this process's environment.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
 	command := exec.Command(path, args...)
 	command.Dir = dir
@@ -114,7 +113,6 @@ func StartProcess(env []string, dir, path string, args ...string) (*Process, err
 	return StartCommand(command)
 }
 
-// StartCommand starts a command as StartProcess does.
 func StartCommand(command *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: command, out: &tail{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
@@ -132,17 +130,15 @@ func StartCommand(command *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Log is what it wrote so far (its last megabyte at least).
+// Log returns at least the last megabyte.
 func (p *Process) Log() string { return p.out.String() }
 
-// Pid is the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Signal sends a signal to the process.
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause makes it stand still with its connections open, until SIGCONT, and returns when it does. Where others have
-// the processors it runs for a while after the signal was sent.
+// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, which takes
+// a while on a busy machine.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -155,19 +151,18 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// Ended is closed when the process is gone, however that came.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Err is how it ended, once Ended is closed.
+// Err returns the result of the wait, once Ended is closed.
 func (p *Process) Err() error { return p.err }
 
-// Kill ends it as a power failure does.
+// Kill sends SIGKILL and waits for the exit, like a power failure.
 func (p *Process) Kill() {
 	p.cmd.Process.Kill()
 	<-p.ended
 }
 
-// End asks it to stop and kills it when it does not within five seconds.
+// End sends SIGTERM, and kills the process after five seconds.
 func (p *Process) End() {
 	p.Signal(syscall.SIGTERM)
 	select {
@@ -177,7 +172,7 @@ func (p *Process) End() {
 	}
 }
 
-// tail keeps the last megabyte that a process wrote.
+// tail keeps the last megabyte of a process's output.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// setAttributes has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
-// test, which closes it. And it ends with the test, also one that is killed or that runs into its time limit.
+// setAttributes puts the process into a new process group, so that Ctrl-C reaches only the test. The kernel kills the
+// process with the test.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
-// isStopped reports whether all threads of a process are stopped.
 func isStopped(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, thread := range threads {

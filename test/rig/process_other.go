@@ -7,9 +7,8 @@ package rig
 
 import "syscall"
 
-// attribute has a process that the rig starts be in a group of its own: a Ctrl-C at the test's terminal reaches the
-// test, which closes it. Only Linux can end it with a test that is killed.
+// attribute puts the process into a new process group, so that Ctrl-C reaches only the test. Only Linux ends the
+// process with a killed test.
 func attribute(a *syscall.SysProcAttr) { a.Setpgid = true }
 
-// still is not known here.
 func still(int) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Within is a context for one test's waits.
+// Within returns a context that bounds the waits of a test.
 func Within(t interface {
 	Context() context.Context
 	Cleanup(func())
@@ -18,16 +18,16 @@ func Within(t interface {
 	return ctx
 }
 
-// startTimeout bounds the start of a server. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
-// Pause waits before a program is run again to look for a fact, for which it was run first at begin: for a tenth of
-// what the wait has taken, so that it takes little of the machine. A kubectl is a seventh of a CPU second.
+// Pause sleeps between two runs of a program that polls a fact since begin, for a tenth of the time so far: a kubectl
+// costs a seventh of a CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }
 
-// Until waits for a fact; its last reason against is told when time is up.
+// Until polls a fact until success. When ctx ends, the test fails with the fact's last error.
 func Until(ctx context.Context, t TB, what string, fact func() error) {
 	t.Helper()
 	for {

@@ -28,19 +28,19 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// flooder has more Challenges than there are names, and lone one at a time. One zone has the names of both.
+// flooder has more Challenges than there are names, lone a single Challenge at a time. A zone has the names of both.
 const (
 	flooder = "flooder"
 	lone    = "quietvictim-lone"
 )
 
-// solver posts challenges to a server as cert-manager does: one user, for all namespaces.
+// solver posts challenges to a server as cert-manager does: a single user, for all namespaces.
 type solver struct {
 	client rest.Interface
 	server *kuberig.Server
 }
 
-// startSolver starts a server that solves challenges, and makes the zone of the flooder and lone.
+// startSolver also creates the zone of flooder and lone.
 func (a *arena) startSolver(ctx context.Context, t *testing.T) *solver {
 	t.Helper()
 	server := a.startBeside(ctx, t, "--acme")
@@ -71,7 +71,6 @@ func (a *arena) startSolver(ctx context.Context, t *testing.T) *solver {
 	return s
 }
 
-// post posts a challenge once; what the response refuses is an error.
 func (s *solver) post(ctx context.Context, action, namespace, name string) error {
 	digest := sha256.Sum256([]byte(name))
 	body := fmt.Appendf(nil, `{"apiVersion": "acme.kubi.zone/v1alpha1", "kind": "ChallengePayload", "request": {"uid": "1", "action": %q,
@@ -98,11 +97,9 @@ func (s *solver) post(ctx context.Context, action, namespace, name string) error
 	return &apierrors.StatusError{ErrStatus: answer.Response.Status}
 }
 
-// floodCrowd is how many challenges of a flood are under way at a time.
 const floodCrowd = 8
 
-// flood presents challenges of new names, floodCrowd at once and as fast as they are answered and -noise-rate allows,
-// until it is silenced.
+// flood presents challenges of new names, floodCrowd at once, as fast as -noise-rate allows.
 func (s *solver) flood(ctx context.Context, t *testing.T) (presented, refused *atomic.Int64, silence func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	presented, refused = &atomic.Int64{}, &atomic.Int64{}
@@ -119,7 +116,7 @@ func (s *solver) flood(ctx context.Context, t *testing.T) (presented, refused *a
 					presented.Add(1)
 				case apierrors.IsTooManyRequests(err) || strings.Contains(err.Error(), "(S9."):
 					refused.Add(1)
-					time.Sleep(10 * time.Millisecond) // a client that heeds it would wait for longer
+					time.Sleep(10 * time.Millisecond) // a well-behaved client would wait longer
 				case ctx.Err() == nil:
 					t.Errorf("the flood: %v", err)
 					return
@@ -135,7 +132,7 @@ func (s *solver) flood(ctx context.Context, t *testing.T) (presented, refused *a
 	return presented, refused, silence
 }
 
-// setBudget sets the budget of a namespace, which servers know a moment later.
+// Servers learn the budget a moment later.
 func (a *arena) setBudget(ctx context.Context, t *testing.T, namespace, budget string) {
 	t.Helper()
 	admin := must.Get(a.kube.Clients())(t)
@@ -143,9 +140,9 @@ func (a *arena) setBudget(ctx context.Context, t *testing.T, namespace, budget s
 		fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, budget), metav1.PatchOptions{}))(t)
 }
 
-// 101: S9, S13.12. A namespace has so many challenges as its budgets let it write and have. Those of another one take
-// their turns meanwhile, though the same cert-manager posts them. A refusal is in the response, so that no worker of
-// cert-manager waits for the budget of one namespace; and what there is may go.
+// 101: S9, S13.12. A namespace gets only the challenges that its budgets permit, and another's are handled meanwhile,
+// though the same cert-manager posts them. A refusal is in the response, so that no worker of cert-manager waits for
+// a budget. Existing challenges may be removed.
 func floodOfChallenges(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	s := a.startSolver(ctx, t)
@@ -188,7 +185,7 @@ func floodOfChallenges(t *testing.T, a *arena) {
 	silence()
 	t.Logf("%d challenges were presented before the budget was used up", presented.Load())
 
-	// What is left goes while the budget is used up.
+	// Remaining challenges are removed while the budget is used up.
 	a.setBudget(ctx, t, flooder, "stored=1Ki,written=unlimited")
 	until(ctx, t, "refused by what is stored", func() error {
 		more++
@@ -204,7 +201,7 @@ func floodOfChallenges(t *testing.T, a *arena) {
 	must.Succeed(t, a.tenants[flooder].records().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
-// 101, measured with -noisy: how long another namespace's challenges and writes take beside the flood of one.
+// 101, measured with -noisy: the duration of another namespace's challenges and writes beside a flood.
 func TestNoise_challenges(t *testing.T) {
 	if *noisy == 0 {
 		t.Skip("without -noisy there is nothing to measure")
@@ -213,7 +210,7 @@ func TestNoise_challenges(t *testing.T) {
 	ctx := within(t, 2*waitTimeout+4**noisy)
 	requireIdleMachine(t)
 	s := a.startSolver(ctx, t)
-	calm := a.tenants[victim].tenantAt(t, s.server) // what is not beside the flood does not wait for it
+	calm := a.tenants[victim].tenantAt(t, s.server) // challenges not beside the flood do not wait for it
 	solve := func(limit time.Duration) (took []time.Duration) {
 		for end := time.Now().Add(limit); len(took) < 40 || time.Now().Before(end); {
 			name, began := fmt.Sprintf("lone-%d", len(took)), time.Now()

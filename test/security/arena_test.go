@@ -32,11 +32,11 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// waitTimeout bounds every wait for a fact. It is generous because a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// The tenants, by namespace. The words of the victim stand in no domain name, so a text that has one has it from
-// what is the victim's alone.
+// The tenants, by namespace. No domain name contains the victim's words, so a text with such a word has it from the
+// victim's objects.
 const (
 	victim   = "quietvictim"
 	mallory  = "mallory"
@@ -72,20 +72,19 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// arena is a control plane with a server behind it, two tenants and a platform team that shares a zone between them.
+// arena is a control plane with a server, two tenants, and a platform team that shares a zone between them.
 type arena struct {
 	kube    *kuberig.Kube
 	etcd    *kuberig.Etcd
 	program string
 	server  *kuberig.Server
-	// kubeconfig is the servers', to kube-apiserver.
+	// kubeconfig is the servers', for kube-apiserver.
 	kubeconfig string
 
 	tenants map[string]*tenant
 	admin   *tenant
 }
 
-// tenant is a user at the aggregator.
 type tenant struct {
 	typed.KubizoneV1alpha1Interface
 
@@ -94,11 +93,9 @@ type tenant struct {
 	warnings              *warnings
 }
 
-// own are the tenant's records and zones.
 func (t *tenant) records() typed.RecordInterface { return t.Records(t.namespace) }
 func (t *tenant) zones() typed.ZoneInterface     { return t.Zones(t.namespace) }
 
-// warnings keeps what the server warned a client of.
 type warnings struct {
 	mu   sync.Mutex
 	text []string
@@ -110,7 +107,6 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.text = append(w.text, text)
 }
 
-// takeWarnings returns what was said since the last call.
 func (w *warnings) takeWarnings() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +148,7 @@ func (a *arena) startArena(ctx context.Context) (err error) {
 	if a.kubeconfig, err = a.kube.ServiceAccount(ctx, kuberig.InstallNamespace, kuberig.ServerName); err != nil {
 		return err
 	}
-	// There are no rights but those that the installation grants, to the server and to tenants.
+	// Server and tenants have only the rights of the installation.
 	const deploy = "../../artifacts/deploy/base/"
 	if out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", a.kube.AdminKubeconfig(), "apply", "-f", deploy+"rbac.yaml", "-f", deploy+"roles.yaml").CombinedOutput(); err != nil {
 		return fmt.Errorf("rights: %w\n%s", err, out)
@@ -182,7 +178,6 @@ func (a *arena) startArena(ctx context.Context) (err error) {
 	return a.makeVictims(ctx)
 }
 
-// joinTenant makes a tenant: a namespace and a user with the role that owners of zones have.
 func (a *arena) joinTenant(ctx context.Context, namespace string) error {
 	if err := a.kube.Namespace(ctx, namespace); err != nil {
 		return err
@@ -200,12 +195,12 @@ func (a *arena) joinTenant(ctx context.Context, namespace string) error {
 			return err
 		}
 	}
-	// Contests are for tenants with the right: the names that both may establish are theirs alone.
+	// Only tenants with this right contest: the contested names, which both may establish.
 	rights := []rbacv1.PolicyRule{{
 		APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/establish"}, Verbs: []string{"create"}, ResourceNames: listContested(),
 	}}
 	if namespace == mallory {
-		// A right that many tenants have (attack 74).
+		// A right of many tenants (attack 74).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"*"}})
 		// The right that a Role for all subresources of zones gives (attack 84).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/dnssec"}, Verbs: []string{"*"}})
@@ -232,7 +227,7 @@ func (a *arena) reachTenant(namespace, kubeconfig string) (*tenant, error) {
 	return t, nil
 }
 
-// tenantAt returns the same tenant at one server, without the aggregator.
+// tenantAt bypasses the aggregator.
 func (t *tenant) tenantAt(test *testing.T, server *kuberig.Server) *tenant {
 	test.Helper()
 	there := *t
@@ -242,7 +237,6 @@ func (t *tenant) tenantAt(test *testing.T, server *kuberig.Server) *tenant {
 	return &there
 }
 
-// startBeside starts another server on the same store.
 func (a *arena) startBeside(ctx context.Context, t *testing.T, args ...string) *kuberig.Server {
 	t.Helper()
 	server, err := kuberig.StartServer(ctx, t.TempDir(), kuberig.ServerConfig{Program: a.program, Kube: a.kube, Kubeconfig: a.kubeconfig, Etcd: a.etcd.Endpoint, Args: args})
@@ -253,7 +247,6 @@ func (a *arena) startBeside(ctx context.Context, t *testing.T, args ...string) *
 	return server
 }
 
-// runFsck is nil where the store is clean and nothing is owed.
 func (a *arena) runFsck(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, a.program, "fsck", "--etcd-servers", a.etcd.Endpoint).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "nothing is owed") {
@@ -281,9 +274,8 @@ func makeRule(namespace string, types []string, patterns ...string) v1alpha1.Del
 	return d
 }
 
-// makeVictims makes what the attacks are about: the victim's own zone, and one that the platform shares. Mallory has A
-// records at and below "team" there, zones below it, any type at "own" and below, name servers at "deep" and the zone
-// "kids".
+// makeVictims creates the victim's own zone and a zone shared by the platform. There, mallory has A records at and
+// below "team", zones below team, any type at and below "own", name servers at "deep" and the zone "kids".
 func (a *arena) makeVictims(ctx context.Context) error {
 	shared := makeZone(platform, "shared", "shared.example.",
 		makeRule(platform, nil, "*", "@", "*.@"), makeRule(victim, nil, "*", "*.*"),
@@ -293,7 +285,7 @@ func (a *arena) makeVictims(ctx context.Context) error {
 	for _, z := range []*v1alpha1.Zone{makeZone(victim, "quietvictim-zone", "victim.example.", makeRule(victim, nil, "*", "@", "*.*",
 		"*.@")), shared} {
 		owner := a.tenants[z.Namespace]
-		// The authorizer follows its informers: the right to establish came a moment ago.
+		// The authorizer follows informers, and the right to establish is new.
 		for {
 			_, err := owner.Zones(z.Namespace).Create(ctx, z, metav1.CreateOptions{})
 			if err == nil {
@@ -330,8 +322,6 @@ func (a *arena) closeArena() {
 	}
 }
 
-// requireArena returns the shared arena; the test is skipped, with the reason, where Kubernetes' programs were not
-// built.
 func requireArena(t *testing.T) *arena {
 	t.Helper()
 	return rig.Need(shared())(t)
@@ -339,7 +329,6 @@ func requireArena(t *testing.T) *arena {
 
 var within, until = rig.Within, rig.Until
 
-// Codes of refusals.
 const (
 	forbidden = http.StatusForbidden
 	conflict  = http.StatusConflict
@@ -348,7 +337,7 @@ const (
 	tooLarge  = http.StatusRequestEntityTooLarge
 )
 
-// expectRefusal: the answer is one of these codes, and its text tells nothing of the victim and can be shown in a
+// expectRefusal: the answer has one of these codes, and its text reveals nothing of the victim and is safe in a
 // terminal.
 func expectRefusal(t *testing.T, what string, err error, codes ...int32) {
 	t.Helper()
@@ -367,20 +356,20 @@ func expectRefusal(t *testing.T, what string, err error, codes ...int32) {
 	tellsNothing(t, what, err.Error())
 }
 
-// refusedName: the answer is 422 for the name of the object, with this cause and for nothing else.
+// refusedName: the answer is 422 for the object's name, with only this cause.
 func refusedName(t *testing.T, what string, err error, cause metav1.CauseType) {
 	t.Helper()
 	expectRefusal(t, what, err, invalid)
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Code != invalid {
-		return // refused has said so
+		return // reported already
 	}
 	if all := refusal.Of(err); len(all) != 1 || all[0].Field != "spec.domainName" || all[0].Reason != cause {
 		t.Errorf("%s: %v, want %s at spec.domainName", what, err, cause)
 	}
 }
 
-// tellsNothing: a text has no word of the victim's, and no octet that a terminal would obey.
+// tellsNothing: a text has no word of the victim's, and no control character.
 func tellsNothing(t *testing.T, what, text string) {
 	t.Helper()
 	if strings.Contains(text, victim) {

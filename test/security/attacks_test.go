@@ -22,17 +22,17 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// attack is one number of the list of what a tenant (T), a zone's owner (Z), an outsider of the network (X), a pod
-// (N) or a hostile provider or secondary (P) may try. run carries it out here; nil: tests elsewhere do, most of which
-// name it in a comment ("attack 51"), a text or their own name (TestAttack51).
+// attack is an attack that a tenant (T), a zone's owner (Z), a network outsider (X), a pod (N) or a hostile provider
+// or secondary (P) may try. run runs the attack here; nil: tests elsewhere do, most of which name the attack in a
+// comment ("attack 51"), a text or their own name (TestAttack51).
 type attack struct {
 	number   int
 	who      string
 	tries    string
 	expected string
 	run      func(t *testing.T, a *arena)
-	// tests are those elsewhere that do not name the attack: a package and a test in it, or a story behind the test
-	// that plays it ("TestStories//quota": all of its sub-tests do).
+	// tests are tests elsewhere that do not name the attack: a package and a test, or a story behind the test that
+	// runs it ("TestStories//quota": all sub-tests run it).
 	tests []string
 }
 
@@ -163,7 +163,7 @@ var attacks = []attack{
 		"without reading the others", nil, nil},
 }
 
-// TestAttacks is the table: for each number what is tried, what is expected, and where it is shown.
+// TestAttacks checks the table: each number has an attempt, an expectation and a test.
 func TestAttacks(t *testing.T) {
 	elsewhere, all := findNamed(t, os.DirFS("../.."))
 	for i, x := range attacks {
@@ -193,7 +193,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// hasStory: the story of a test is a file of its package, where it has one.
+// hasStory reports whether the story of a test, if any, is a file of the test's package.
 func hasStory(test, story string) bool {
 	directory, _, _ := strings.Cut(test, " ")
 	_, err := os.Stat("../../" + directory + "/testdata/" + story + ".txtar")
@@ -202,7 +202,7 @@ func hasStory(test, story string) bool {
 
 var everywhere = flag.Bool("everywhere", false, "run the tests of other packages that carry attacks out, too")
 
-// Attacks of other packages are run there, as their own runs do, so that the table is no mere list of names.
+// With -everywhere, attacks of other packages run too, so that the table is no mere list of names.
 func TestAttacks_elsewhere(t *testing.T) {
 	if !*everywhere {
 		t.Skip("without -everywhere it is for the packages' own runs")
@@ -241,7 +241,7 @@ func TestAttacks_elsewhere(t *testing.T) {
 	}
 }
 
-// mention is how tests name attacks: "attack 51", "attacks 41, 42 and 43", "attacks 41 to 43".
+// mention matches attack numbers in tests: "attack 51", "attacks 41, 42 and 43", "attacks 41 to 43".
 var (
 	mention = regexp.MustCompile(`(?i)\battacks?\s+(\d+(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+|\s+to\s+|\s*-\s*)\d+)*)`)
 	inName  = regexp.MustCompile(`\bTestAttacks?(\d+(?:_\d+)*)`)
@@ -269,7 +269,7 @@ func findNumbers(text string) (all []int) {
 	return all
 }
 
-// findNamed returns the tests of other packages by the attacks that they name, and all that there are.
+// findNamed returns the tests of other packages by attack number, and all tests.
 func findNamed(t *testing.T, root fs.FS) (found map[int][]string, all map[string]bool) {
 	t.Helper()
 	found, all = map[int][]string{}, map[string]bool{}

@@ -25,7 +25,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// 72: S5.10. Each write of a record writes its zone, so the zone's owner cannot make it large, by whatever field.
+// 72: S5.10. Each write of a record writes its zone, so the zone's owner must not be able to make it large, by any
+// field.
 func largeObjects(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	owner := a.tenants[platform]
@@ -55,7 +56,7 @@ func largeObjects(t *testing.T, a *arena) {
 		labels = append(labels, fmt.Sprintf("%q:\"x\"", fmt.Sprintf("l%03d%s", i, strings.Repeat("l", 50))))
 	}
 	var err error
-	for i := range 40 { // each owns the same fields, and has a name of its own
+	for i := range 40 { // each owns the same fields under a different name
 		if err = patch(types.ApplyPatchType, fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Zone","metadata":{"name":"wide","labels":{%s}},"spec":{"domainName":"wide.example."}}`, strings.Join(labels, ",")),
 			metav1.PatchOptions{FieldManager: fmt.Sprintf("manager-%d", i)}); err != nil {
 			break
@@ -66,7 +67,7 @@ func largeObjects(t *testing.T, a *arena) {
 	if n := is.Size(); n > 96<<10 {
 		t.Errorf("the Zone takes %d octets", n)
 	}
-	// An object that has grown so far may stay, and go.
+	// An object of that size may stay, and be deleted.
 	if err := patch(types.MergePatchType, `{"spec":{"ttl":77}}`, metav1.PatchOptions{FieldManager: "manager-0"}); err != nil {
 		t.Errorf("a change of the same size: %v", err)
 	}
@@ -82,10 +83,9 @@ func largeObjects(t *testing.T, a *arena) {
 	says("a record of 180 KB", err, "metadata: Too long")
 }
 
-// glutton has budgets of its own, which the cluster's operator has given it.
 const glutton = "glutton"
 
-// 73: S9. A tenant has in octets what it may have, and writes what it may write, by whatever way; others are served.
+// 73: S9. A tenant stores and writes only the octets of its budgets, by any way; others are served.
 func octetsOfATenant(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	must.Succeed(t, a.joinTenant(ctx, glutton))
@@ -123,7 +123,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	made := 0
 	for ; err == nil && made < 100; made++ {
 		if _, err = them.records().Create(ctx, fat(fmt.Sprintf("fat-%d", made)), metav1.CreateOptions{}); err == nil {
-			err = them.records().Delete(ctx, fmt.Sprintf("fat-%d", made), metav1.DeleteOptions{}) // which its finalizer holds up
+			err = them.records().Delete(ctx, fmt.Sprintf("fat-%d", made), metav1.DeleteOptions{}) // blocked by the finalizer
 		}
 	}
 	expectRefusal(t, "more than is stored", err, forbidden)
@@ -143,11 +143,11 @@ func octetsOfATenant(t *testing.T, a *arena) {
 		}
 	}
 
-	// Written: changes that shrink and grow in turns, metadata, status that it may not write, in small writes.
+	// Written: changes that shrink and grow in turns, metadata, forbidden status writes, in small writes.
 	must.Succeed(t, budget(admin, "written=16Ki"))
 	until(ctx, t, "the annotation is known", func() error {
 		if of := a.readFigure(ctx, t, "kubizone_namespace_written_limit_bytes", glutton); of != 60*16<<10 {
-			_ = them.putRecord(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names the namespaces that write
+			_ = them.putRecord(ctx, "small", "small.glutton.example.", "A", "192.0.2.1") // the metric names only writing namespaces
 			return fmt.Errorf("the limit is %.0f", of)
 		}
 		return nil
@@ -183,7 +183,6 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 }
 
-// readFigure returns what the server's metrics say of a namespace, 0 where they do not name it.
 func (a *arena) readFigure(ctx context.Context, t *testing.T, metric, namespace string) float64 {
 	t.Helper()
 	text := string(must.Get(a.admin.tenantAt(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))
@@ -194,9 +193,8 @@ func (a *arena) readFigure(ctx context.Context, t *testing.T, metric, namespace 
 	return must.Get(strconv.ParseFloat(found[1], 64))(t)
 }
 
-// 73, measured with -noisy: what a tenant does to another, and to etcd, that changes a record in the largest zone
-// there may be as fast as it can: without a budget, and with the one that the flags give. How long it would take to
-// fill 8 GiB follows from what etcd's file grew by meanwhile.
+// 73, measured with -noisy: the effect on another tenant, and on etcd, of a tenant that changes a record in the
+// largest possible zone as fast as possible, without a budget and with the flags' budget.
 func TestNoise_octets(t *testing.T) {
 	if *noisy == 0 {
 		t.Skip("without -noisy there is nothing to measure")
@@ -235,14 +233,14 @@ func TestNoise_octets(t *testing.T) {
 					switch {
 					case err == nil:
 						written.Add(1)
-					case apierrors.IsTooManyRequests(err): // a client that heeds it would wait for longer
+					case apierrors.IsTooManyRequests(err): // a well-behaved client would wait longer
 						refused.Add(1)
 						time.Sleep(100 * time.Millisecond)
 					}
 				}
 			})
 		}
-		// The burst is used up before it is measured.
+		// The measurement starts after the burst.
 		for budget != "stored=unlimited,written=unlimited" && refused.Load() == 0 && ctx.Err() == nil {
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -258,7 +256,6 @@ func TestNoise_octets(t *testing.T) {
 	}
 }
 
-// etcdSize is that of its file, compacted or not.
 func (a *arena) etcdSize(ctx context.Context, t *testing.T) float64 {
 	t.Helper()
 	client := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{a.etcd.Endpoint}, Logger: zap.NewNop()}))(t)

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readEntries returns a zone as its export says it, read by another's parser.
+// readEntries reads the export by an independent parser.
 func readEntries(ctx context.Context, t *testing.T, as *tenant, namespace, name string) []mdns.RR {
 	t.Helper()
 	text, err := as.RESTClient().Get().Namespace(namespace).Resource("zones").Name(name).SubResource("entries").Param("format", "text").DoRaw(ctx)
@@ -46,7 +46,7 @@ func readEntries(ctx context.Context, t *testing.T, as *tenant, namespace, name 
 	return all
 }
 
-// 24: S5.3, S6.1: a value is octets, and the export of the zone says the same octets and nothing more.
+// 24: S5.3, S6.1: a value is octets, and the zone's export has the same octets and nothing more.
 func hostileData(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[victim]
@@ -104,7 +104,7 @@ func tryDirectives(t *testing.T, a *arena) {
 	}
 }
 
-// 28: what a tenant wrote does not control the terminal of its reader.
+// 28: a tenant's text does not control the reader's terminal.
 func tryEscapes(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -136,7 +136,7 @@ func tryEscapes(t *testing.T, a *arena) {
 	}
 }
 
-// 54: RBAC decides, and a tenant's role gives it nothing to give away.
+// 54: RBAC decides, and a tenant's role has no right to pass on.
 func tryEscalation(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -163,8 +163,8 @@ func tryEscalation(t *testing.T, a *arena) {
 	}
 }
 
-// 50: a class is cluster-scoped, and so is what it names: a tenant can neither make one nor point one elsewhere, and
-// a zone that names a class gets what the class is.
+// 50: a class is cluster-scoped, and so are its references: a tenant can neither create nor redirect a class, and a
+// zone that names a class gets the class as is.
 func ownProvider(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	must.Get(a.admin.DNSClasses().Create(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "everybodys"},
@@ -186,7 +186,6 @@ func ownProvider(t *testing.T, a *arena) {
 	refusedOwn(t, "a zone that names a secret for a class", err, invalid)
 }
 
-// sendOctets sends octets as they are, as the tenant.
 func (t *tenant) sendOctets(ctx context.Context, test *testing.T, method, path, contentType string, body []byte) (int, string) {
 	test.Helper()
 	client := must.Get(rest.HTTPClientFor(t.config))(test)
@@ -194,7 +193,7 @@ func (t *tenant) sendOctets(ctx context.Context, test *testing.T, method, path, 
 	request.Header.Set("Content-Type", contentType)
 	answer, err := client.Do(request)
 	if err != nil {
-		return 0, err.Error() // the connection was closed on it, which is an answer too
+		return 0, err.Error() // a closed connection is an answer too
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
@@ -214,8 +213,8 @@ func bigObjects(t *testing.T, a *arena) {
 	}
 	expectRefusal(t, "100,000 values", them.putRecord(ctx, "wide-object", "wide.team.shared.example.", "A", values...), invalid, tooLarge)
 	must.Succeed(t, them.putRecord(ctx, "patched", "patched.team.shared.example.", "A", "192.0.2.57"))
-	// A record that no client can take out of a zone again would stay in it (S2.5): a cascade writes it once more,
-	// with the zone.
+	// A record that no write can remove from a zone would stay there (S2.5): a cascade rewrites the record, with the
+	// zone.
 	filled := makeRecord(mallory, "filled", "filled.team.shared.example.", "A", "192.0.2.57")
 	filled.Labels = map[string]string{}
 	for i := range 10_000 {
@@ -241,7 +240,7 @@ func bigObjects(t *testing.T, a *arena) {
 		}
 		t.Logf("%s: %d after %s", what, code, time.Since(began).Round(time.Millisecond))
 	}
-	// A zone shared by many can say how much each may have in it.
+	// A shared zone can limit the records of each namespace.
 	owner := a.tenants[platform]
 	limited := makeZone(platform, "limited", "limited.example.", makeRule(mallory, nil, "*"))
 	five := int32(5)
@@ -257,7 +256,6 @@ func bigObjects(t *testing.T, a *arena) {
 	}
 }
 
-// makeDoublingPatch returns a JSON patch that would double a value so many times.
 func makeDoublingPatch(times int) []byte {
 	operations := []string{`{"op":"add","path":"/metadata/annotations","value":{"a":"` + strings.Repeat("x", 1000) + `"}}`}
 	for i := range times {
@@ -266,8 +264,7 @@ func makeDoublingPatch(times int) []byte {
 	return []byte("[" + strings.Join(operations, ",") + "]")
 }
 
-// 58: I3: a serial for each change, each in the journal; what follows is told of the last one
-// (TestNotify_coalesces...).
+// 58: I3: each change has a serial in the journal, and followers get NOTIFY of the last (TestNotify_coalesces...).
 func busyRecord(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -282,7 +279,7 @@ func busyRecord(t *testing.T, a *arena) {
 	if grown := after.Status.Serial - before.Status.Serial; grown != changes {
 		t.Errorf("%d changes are %d serials", changes, grown)
 	}
-	// A follower reads one difference, however often the value went to and fro.
+	// A follower reads one difference, regardless of the number of changes.
 	body, err := a.tenants[platform].RESTClient().Get().Namespace(platform).Resource("zones").Name("shared").SubResource("changes").
 		Param("since", fmt.Sprint(before.Status.Serial)).Param("format", "text").DoRaw(ctx)
 	if err != nil || !strings.Contains(string(body), fmt.Sprintf("10.0.0.%d", changes-1)) {
@@ -290,23 +287,21 @@ func busyRecord(t *testing.T, a *arena) {
 	}
 }
 
-// unread is how many watches are not read, held how many octets the server may hold for all of them (what is written
-// for them is thirty times as much), and bearable how long another may wait: a loaded machine is slow, an unread
-// watch lasts half an hour.
+// unread is the number of unread watches, held the octets that the server may hold for all of them, bearable the
+// longest wait of another tenant: a loaded machine is slow, an unread watch lasts half an hour.
 const (
 	unread   = 300
 	held     = 64 << 20
 	bearable = 15 * time.Second
 )
 
-// 59: a watch that its client does not read is ended as soon as a few events wait for it, the server holds little for
-// all of them, and others are served meanwhile. They are at the server itself: what is not read behind the
-// aggregator, kube-apiserver takes in.
+// 59: a watch not read by its client ends after a few waiting events. The server holds little for all such watches,
+// and serves others. The watches bypass the aggregator, which would buffer them.
 func unreadWatches(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them, calm, server := a.tenants[mallory], a.tenants[victim], a.admin.tenantAt(t, a.server)
 	must.Succeed(t, calm.putRecord(ctx, "quietvictim-watched", "watched.victim.example.", "TXT", "0"))
-	// More than the two hundred events at most that wait in the server for one watch.
+	// More than two hundred events, the maximum that waits in the server for a watch.
 	const writers, writes = 4, 100
 	for i := range writers {
 		must.Succeed(t, them.putRecord(ctx, fmt.Sprintf("watched-%d", i), fmt.Sprintf("watched-%d.own.shared.example.", i), "TXT", "0"))
@@ -314,7 +309,7 @@ func unreadWatches(t *testing.T, a *arena) {
 	now := must.Get(calm.records().List(ctx, metav1.ListOptions{}))(t).ResourceVersion
 	endedBefore, heapBefore := server.endedWatches(ctx, t), server.measureHeap(ctx, t)
 
-	// Of each watch 64 KiB go to the client, which leaves them where they are.
+	// Each watch sends 64 KiB, which the client leaves unread.
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: must.Get(rest.TLSConfigFor(them.config))(t), ForceAttemptHTTP2: true,
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
@@ -362,7 +357,7 @@ func unreadWatches(t *testing.T, a *arena) {
 			}
 		})
 	}
-	// Another tenant writes and sees what was written.
+	// Another tenant writes and sees the writes.
 	var slowest time.Duration
 	most, ended := 0, 0
 	for n := 1; ended < unread || events.Load() < writers*writes; n++ {
@@ -412,7 +407,6 @@ func unreadWatches(t *testing.T, a *arena) {
 	reading.Wait()
 }
 
-// measureHeap returns how many octets the server's heap holds, without garbage.
 func (t *tenant) measureHeap(ctx context.Context, test *testing.T) (octets int) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx))(test))
@@ -423,7 +417,7 @@ func (t *tenant) measureHeap(ctx context.Context, test *testing.T) (octets int) 
 	return octets
 }
 
-// endedWatches is how many watches of Records the server ended because they did not keep up.
+// endedWatches counts slow watches of Records.
 func (t *tenant) endedWatches(ctx context.Context, test *testing.T) (count int) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))

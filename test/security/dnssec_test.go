@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// 84: S6.16, S6.16, S12.2. Which DS a zone contains is decided by its owner, who says ds, and by the controller, which
-// says which keys there are: not by the tenant below, whatever a Role of its namespace gives.
+// 84: S6.16, S6.16, S12.2. A zone's DS are decided by its owner, by ds, and by the controller, which reports the
+// keys: not by the tenant below, with any Role in that namespace.
 func keysAbove(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them, owner := a.tenants[mallory], a.tenants[platform]

@@ -1,19 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package security is the tenant who tries: numbered attacks, each with the refusal that is expected, in one
-// table with those that other packages carry out where what they attack lives.
+// Package security plays a hostile tenant: numbered attacks, each with the expected refusal, in a table that includes
+// the attacks tested in other packages.
 //
 // It promises:
 //
-//  1. TestAttacks has a sub-test for each number. It carries the attack out here, against a real server behind a real
-//     kube-apiserver, or names the tests elsewhere that do, which -everywhere runs too; a number without a test
-//     fails.
-//  2. The attacker has what a tenant has: kubizone-zone-admin in a namespace of its own, and nothing else.
-//  3. The text of a refusal is part of it: none names the victim's namespace, objects or user.
-//  4. After all of it the store is what it should be (fsck).
+//  1. TestAttacks has a sub-test for each number, which runs the attack against a real server
+//     behind a real kube-apiserver, or names the tests in other packages (-everywhere runs them).
+//  2. The attacker has only a tenant's rights: kubizone-zone-admin in one namespace.
+//  3. Texts of refusals are checked too: none names the victim's namespace, objects or user.
+//  4. After all attacks, the store is intact (fsck).
 //
-// It does not know the server's packages: it builds cmd/kubizone and speaks to it as tenants do.
+// It does not know the server's packages: it builds cmd/kubizone and sends requests as tenants do.
 //
 // Read attacks_test.go for the table, then arena_test.go for the tenants.
 package security

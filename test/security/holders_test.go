@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// makeHeldZone makes a zone that the platform shares by "*" with the victim and mallory, each in a rule of its own.
+// makeHeldZone creates a zone that the platform shares by "*" with the victim and mallory, each by a separate rule.
 func (a *arena) makeHeldZone(ctx context.Context, t *testing.T, domain string, more ...v1alpha1.DelegationRule) {
 	t.Helper()
 	rules := append([]v1alpha1.DelegationRule{makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*"), makeRule(mallory, nil, "*"),
@@ -31,7 +31,6 @@ func (a *arena) makeHeldZone(ctx context.Context, t *testing.T, domain string, m
 	})
 }
 
-// putRecord has a tenant write a record that is allowed.
 func (a *arena) putRecord(ctx context.Context, t *testing.T, who, name, domain, kind string, values ...string) {
 	t.Helper()
 	if _, err := a.tenants[who].records().Create(ctx, makeRecord(who, name, domain, kind, values...), metav1.CreateOptions{}); err != nil {
@@ -42,7 +41,7 @@ func (a *arena) putRecord(ctx context.Context, t *testing.T, who, name, domain, 
 	})
 }
 
-// tryRecords has mallory try records, a line each, all of which are refused.
+// tryRecords, a line each, must all be refused.
 func (a *arena) tryRecords(ctx context.Context, t *testing.T, prefix string, lines ...string) {
 	t.Helper()
 	for i, line := range lines {
@@ -52,7 +51,6 @@ func (a *arena) tryRecords(ctx context.Context, t *testing.T, prefix string, lin
 	}
 }
 
-// warnedOf reports whether a tenant was told something with a word in it, and forgets what it was told.
 func (t *tenant) warnedOf(word string) bool {
 	t.warnings.mu.Lock()
 	defer t.warnings.mu.Unlock()
@@ -61,7 +59,7 @@ func (t *tenant) warnedOf(word string) bool {
 	return found
 }
 
-// 64: S4.8. A live name, a challenge for one, a name far below, a zone and a cut there; the glue of a delegation.
+// 64: S4.8. A live name, a challenge for it, a name far below, a zone and a cut there; the glue of a delegation.
 func belowAWildcard(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "below.example.")
@@ -77,7 +75,7 @@ func belowAWildcard(t *testing.T, a *arena) {
 	a.putRecord(ctx, t, victim, "quietvictim-pay", "_acme-challenge.pay.apps.below.example.", "TXT", "token")
 	a.tryRecords(ctx, t, "window", "x.pay.apps.below.example. A 192.0.2.66") // the victim's own challenge opens nothing
 
-	// The first to write the address of the name server answers for all that is delegated away.
+	// The first writer of the name server's address would answer for everything delegated.
 	a.makeHeldZone(ctx, t, "cut.example.", v1alpha1.DelegationRule{Namespace: victim,
 		Records: []v1alpha1.RecordDelegation{{Pattern: "*", Types: []string{"NS"}}}})
 	a.putRecord(ctx, t, victim, "quietvictim-cut", "dev.cut.example.", "NS", "ns1.dev.cut.example.")
@@ -88,14 +86,14 @@ func belowAWildcard(t *testing.T, a *arena) {
 	expectRefusal(t, "zone ns1.dev.cut.example.", err, forbidden)
 	a.putRecord(ctx, t, victim, "quietvictim-glue", "ns1.dev.cut.example.", "A", "192.0.2.1")
 
-	// A name that mallory holds is delegated away by the platform.
+	// Mallory's name is delegated away by the platform.
 	a.putRecord(ctx, t, mallory, "early", "team.cut.example.", "TXT", "x")
 	a.putRecord(ctx, t, platform, "team-cut", "team.cut.example.", "NS", "ns1.team.cut.example.")
 	a.tryRecords(ctx, t, "early-glue", "ns1.team.cut.example. A 192.0.2.66", "x.ns1.team.cut.example. A 192.0.2.66",
 		"_acme-challenge.ns1.team.cut.example. TXT token")
 }
 
-// 65: S4.8. Several may feed it, so no namespace becomes its holder by a wider rule.
+// 65: S4.8. Several may feed the name, so no namespace becomes its holder by a wider rule.
 func sharedName(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "several.example.", v1alpha1.DelegationRule{Namespaces: []string{victim, "team-b"},
@@ -106,7 +104,7 @@ func sharedName(t *testing.T, a *arena) {
 	a.tryRecords(ctx, t, "after", "status.several.example. A 192.0.2.66", "_acme-challenge.status.several.example. TXT token")
 }
 
-// 66: S4.8. Records that are taken for the names below, too, also where the writer came first to the name above.
+// 66: S4.8. Records that also apply to names below, even if the writer came first to the name above.
 func aboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "above.example.")
@@ -117,7 +115,7 @@ func aboveOthers(t *testing.T, a *arena) {
 	a.tryRecords(ctx, t, "late", "b.above.example. A 192.0.2.66")
 }
 
-// 85: S4.8. A certificate for *.apps is one for the names of all tenants there, and a wildcard shuts them out.
+// 85: S4.8. A certificate for *.apps covers the names of all tenants there, and a wildcard would lock them out.
 func wildcardOfAPattern(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	object := makeZone(platform, "pattern", "pattern.example.", makeRule(platform, nil, "*", "@"), makeRule(victim, nil, "*.apps", "apps"),
@@ -142,8 +140,8 @@ func wildcardOfAPattern(t *testing.T, a *arena) {
 	a.putRecord(ctx, t, victim, "quietvictim-pattern", "shop.apps.pattern.example.", "A", "192.0.2.1")
 }
 
-// 86: S4.8. A tenant gets no certificate for the names of tenants that stand below, and no tenant comes below a name
-// for which another one can get a certificate.
+// 86: S4.8. A tenant gets no certificate for the names of tenants below, and no tenant gets a name below another
+// tenant's, who could get a certificate for that name.
 func challengeOfTheFirst(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "first.example.", v1alpha1.DelegationRule{Namespace: victim, Zones: []string{"*"}})
@@ -165,7 +163,7 @@ func challengeOfTheFirst(t *testing.T, a *arena) {
 	refusedOwn(t, "a zone below a challenge", err, forbidden)
 }
 
-// 67: S6.2. Before the host has an address, and while it is replaced.
+// 67: S6.2. Before the host has an address, and while the address is replaced.
 func namedHosts(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	a.makeHeldZone(ctx, t, "named.example.")

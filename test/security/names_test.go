@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// contests is how many names two clients claim at once, rounds how often each of them.
+// contests is the number of names claimed by two clients at once, rounds the number of claims of each.
 const contests, rounds = 20, 10
 
 func listContested() (names []string) {
@@ -35,13 +35,11 @@ func listContested() (names []string) {
 	return append(names, "loud.example")
 }
 
-// claimZone is the answer to a tenant who makes a zone.
 func (t *tenant) claimZone(ctx context.Context, name, domain string) error {
 	_, err := t.zones().Create(ctx, makeZone(t.namespace, name, domain), metav1.CreateOptions{})
 	return err
 }
 
-// putRecord is the answer to a tenant who makes a record.
 func (t *tenant) putRecord(ctx context.Context, name, domain, kind string, values ...string) error {
 	_, err := t.records().Create(ctx, makeRecord(t.namespace, name, domain, kind, values...), metav1.CreateOptions{})
 	return err
@@ -64,7 +62,7 @@ func parentOfAnother(t *testing.T, a *arena) {
 	}
 }
 
-// 74: S3.3. A right that comes with `verbs: ["*"]` on zones is not meant as the right to establish.
+// 74: S3.3. A right by `verbs: ["*"]` on zones is not the right to establish.
 func establishByEveryVerb(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	client := must.Get(kubernetes.NewForConfig(a.tenants[mallory].config))(t)
@@ -81,8 +79,8 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 	}
 }
 
-// 76: S1.8, S2.3, S3.1. A zone that is there and one that is not have one answer to a zoneRef, dry or not, made anew or
-// changed.
+// 76: S1.8, S2.3, S3.1. A zoneRef gets the same answer for an existing and a missing zone, in a dry run or not, on
+// creation and on change.
 func privateZones(t *testing.T, a *arena) {
 	ctx, them := within(t, waitTimeout), a.tenants[mallory]
 	answer := func(target, view string) (said []string) {
@@ -117,7 +115,6 @@ func privateZones(t *testing.T, a *arena) {
 	}
 }
 
-// describeConditions returns conditions without their times.
 func describeConditions(conditions []metav1.Condition) (said []string) {
 	for _, c := range conditions {
 		said = append(said, fmt.Sprint(c.Type, c.Status, c.Reason, c.Message))
@@ -133,7 +130,8 @@ func childWithoutDelegation(t *testing.T, a *arena) {
 	}
 }
 
-// 4: S3.1, S6.8. Two tenants at two servers: of each pair of claims one has it, whichever had it before.
+// 4: S3.1, S6.8. Two tenants at two servers: exactly one of each pair of claims succeeds, no matter which tenant held
+// the name before.
 func twoClaims(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	second := a.startBeside(ctx, t)
@@ -158,8 +156,8 @@ func twoClaims(t *testing.T, a *arena) {
 	}
 }
 
-// contestName has a name claimed by both at once, time and again: the tenant that got it deletes it. The last zone
-// stays, and is written by both servers. A tenant at one server in claimants is at the other in others.
+// In contestName, the winner of each claim deletes the zone. Both servers write the last zone. A tenant at one server
+// in claimants is at the other in others.
 func contestName(ctx context.Context, t *testing.T, name string, claimants, others [2]*tenant) {
 	domain, last := name+".example.", int64(0)
 	for round := range rounds {
@@ -193,8 +191,8 @@ func contestName(ctx context.Context, t *testing.T, name string, claimants, othe
 	}
 }
 
-// oneLine: what the owner of a zone writes by two servers at once are changes one after the other, and each answer
-// has the serial of its own.
+// oneLine: writes of a zone's owner through two servers at once are sequential changes, and each answer has its own
+// serial.
 func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner, other *tenant) {
 	const writes = 10
 	var answered [writes]int64
@@ -235,8 +233,8 @@ func oneLine(ctx context.Context, t *testing.T, name string, since int64, owner,
 	}
 }
 
-// 5: S3.3, S6.8, S8.2. There are no tombstones: a zone holds its name until it is removed, then the name is free,
-// free for tenants that may establish, and the next zone goes on after the serials of the last.
+// 5: S3.3, S6.8, S8.2. There are no tombstones: a zone holds its name until removed. Then any tenant that may
+// establish can claim the name, and the next zone continues the serials.
 func claimAfterDeletion(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	owner, next := a.tenants[victim], a.tenants[platform]
@@ -258,8 +256,7 @@ func claimAfterDeletion(t *testing.T, a *arena) {
 	}
 }
 
-// spelling is a text and what is wrong with it as the name of a zone: a duplicate is the victim's name, invalid is
-// none.
+// spelling is a text and its fault as a zone's name: a duplicate of the victim's name, or an invalid name.
 type spelling struct {
 	text  string
 	cause metav1.CauseType
@@ -267,8 +264,8 @@ type spelling struct {
 
 const taken, noName = metav1.CauseTypeFieldValueDuplicate, metav1.CauseTypeFieldValueInvalid
 
-// meanTheSame: what is written so is the victim's zone or nothing. The platform may establish any name that is free,
-// and a record outside of all zones is stored (S2.3): were a text taken for another name, both would be allowed.
+// meanTheSame: each spelling is the victim's zone or invalid. The platform may establish any free name, and a record
+// outside of all zones is stored (S2.3), so another name would be allowed.
 func (a *arena) meanTheSame(t *testing.T, texts ...spelling) {
 	t.Helper()
 	ctx := within(t, waitTimeout)
@@ -284,21 +281,21 @@ func (a *arena) meanTheSame(t *testing.T, texts ...spelling) {
 	}
 }
 
-// 6: S1.1, S1.2: judged after it was made canonical.
+// 6: S1.1, S1.2: judged in canonical form.
 func trySpellings(t *testing.T, a *arena) {
 	a.meanTheSame(t, spelling{"VICTIM.example.", taken}, spelling{"Victim.EXAMPLE.", taken},
 		spelling{`\118ictim.example.`, noName}, spelling{`\v\i\c\t\i\m.example.`, noName}, spelling{"victim.example..", noName}, spelling{".victim.example.", noName}, spelling{"victim.example", noName})
 }
 
-// 7: S1.2: U-labels are mapped to what they mean, and what they mean is judged.
+// 7: S1.2: U-labels are judged after mapping.
 func foreignScripts(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
-	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which stand for a dot; a joiner out of place, A-labels that are
-	// none, a mark without a letter, right to left.
+	// Fullwidth, soft hyphen; U+3002 and U+FF0E, which count as dots; a misplaced joiner, false A-labels, a mark
+	// without a letter, right to left.
 	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
 		spelling{"victim\u200d.example.", noName}, spelling{"xn--.example.", noName}, spelling{"xn--victim-.example.", noName}, spelling{"xn--a\u0301.example.", noName},
 		spelling{"\u0301victim.example.", noName}, spelling{"victim\u202eelpmaxe.", noName})
-	// A name that looks like the victim's is another name: granted as itself, written in ASCII.
+	// A name that only looks like the victim's is another name, and granted in ASCII form.
 	for i, label := range []string{"vi\u0441tim", "e\u0301", "\u00e9"} {
 		name := fmt.Sprintf("label-%d", i)
 		domain := label + fmt.Sprint(i) + ".team.shared.example."
@@ -313,11 +310,11 @@ func foreignScripts(t *testing.T, a *arena) {
 	}
 }
 
-// 8: S1.1, S1.3. Below "team" mallory may have records and zones: only what is wrong with the name is in the way.
+// 8: S1.1, S1.3. Below "team", mallory may have records and zones, so only the broken name is a reason for refusal.
 func brokenNames(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
-	octets := func(n int) string { // on the wire: each label has its length before it, and the root ends it
+	octets := func(n int) string { // on the wire: each label after its length, and the root at the end
 		domain := strings.Repeat(strings.Repeat("a", 63)+".", 3)
 		return domain + strings.Repeat("a", n-len(domain)-len(".team.shared.example.")-1) + ".team.shared.example."
 	}
@@ -350,14 +347,13 @@ func brokenNames(t *testing.T, a *arena) {
 	}
 }
 
-// 9: S4.15. The delegation of the zone "kids" is there; so is the victim's record in it.
+// 9: S4.15. The delegation of the zone "kids" exists; so does the victim's record in it.
 func longerZone(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	expectRefusal(t, "a zone over others' records", a.tenants[mallory].claimZone(ctx, "kids", "kids.shared.example."), forbidden)
 	a.expectHeld(ctx, t, "quietvictim-kid", platform)
 }
 
-// expectHeld: a record of the victim is in the zone of that namespace.
 func (a *arena) expectHeld(ctx context.Context, t *testing.T, name, namespace string) {
 	t.Helper()
 	have := must.Get(a.tenants[victim].records().Get(ctx, name, metav1.GetOptions{}))(t)
@@ -372,20 +368,20 @@ func recordInForeignZone(t *testing.T, a *arena) {
 	for i, domain := range []string{"www.victim.example.", "new.victim.example.", "victim.example.", "shop.shared.example.", "new.shared.example.", "shared.example.", "team.kids.shared.example."} {
 		expectRefusal(t, domain, a.tenants[mallory].putRecord(ctx, fmt.Sprintf("foreign-%d", i), domain, "A", "192.0.2.66"), forbidden)
 	}
-	// By reference it is stored beside the zone, as if that did not exist (S2.3).
+	// By reference, the record is stored in no zone, as if the zone did not exist (S2.3).
 	r := makeRecord(mallory, "by-reference", "new", "A", "192.0.2.66")
 	r.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: victim, Name: "quietvictim-zone"}
 	stored, err := a.tenants[mallory].records().Create(ctx, r, metav1.CreateOptions{})
 	if adopted := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted); err != nil || adopted == nil || adopted.Status != metav1.ConditionFalse || adopted.Reason != v1alpha1.ReasonZoneNotFound || stored.Status.FQDN != "" {
 		t.Errorf("by reference: %v, %+v", err, stored.Status)
 	}
-	// And no update takes a record there (S1.7).
+	// And no update moves a record there (S1.7).
 	must.Succeed(t, a.tenants[mallory].putRecord(ctx, "moves", "moves.team.shared.example.", "A", "192.0.2.66"))
 	_, err = a.tenants[mallory].records().Patch(ctx, "moves", types.MergePatchType, []byte(`{"spec":{"domainName":"moves.victim.example."}}`), metav1.PatchOptions{})
 	expectRefusal(t, "moving there", err, invalid)
 }
 
-// 11: S4.15. Mallory has leave to put name servers at "deep", below which the victim has a record.
+// 11: S4.15. Mallory may put name servers at "deep", and the victim has a record below.
 func cutAboveOthers(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	expectRefusal(t, "a cut above others' records", a.tenants[mallory].putRecord(ctx, "deep", "deep.shared.example.", "NS",
@@ -471,7 +467,7 @@ func numberedTypes(t *testing.T, a *arena) {
 			t.Errorf("TYPE1 is %s", rr)
 		}
 	}
-	// Beside a CNAME by its number nothing else stands, as beside one by its name (S5.6).
+	// Beside TYPE5, as beside CNAME, other data is refused (S5.6).
 	must.Succeed(t, them.putRecord(ctx, "numbered-3", "n3.own.shared.example.", "TYPE5", `\# 3 016100`))
 	expectRefusal(t, "data beside TYPE5", them.putRecord(ctx, "numbered-4", "n3.own.shared.example.", "A", "192.0.2.17"), invalid)
 	expectRefusal(t, "A by its number where an A cannot be read", them.putRecord(ctx, "numbered-2", "n2.team.shared.example.", "TYPE1",
@@ -531,7 +527,7 @@ func forgedConsent(t *testing.T, a *arena) {
 	}
 }
 
-// 21: S2.5, S4.1: a zone of the same name is another zone, whose rules are its own.
+// 21: S2.5, S4.1: a new zone of the same name has only its own rules.
 func recreatedZone(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	owner, them := a.tenants[platform], a.tenants[mallory]
@@ -553,7 +549,7 @@ func recreatedZone(t *testing.T, a *arena) {
 	})
 }
 
-// 22: S8.7. The garbage collector's work on such a reference is a story of test/cluster, which has one.
+// 22: S8.7. A story of test/cluster, with a garbage collector, tests such a reference.
 func ownerReferences(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]
@@ -599,7 +595,7 @@ func forgedStatus(t *testing.T, a *arena) {
 	}
 }
 
-// refusedOwn is refused for a tenant that may read its own names in the answer.
+// refusedOwn is expectRefusal for a tenant whose own names may be in the answer.
 func refusedOwn(t *testing.T, what string, err error, codes ...int32) {
 	t.Helper()
 	if status, ok := err.(apierrors.APIStatus); !ok || !slices.Contains(codes, status.Status().Code) {

@@ -35,8 +35,7 @@ var noisy = flag.Duration("noisy", 0, "measure a quiet tenant's latency for so l
 
 var noiseRate = flag.Int("noise-rate", 0, "how many requests a second the noisy tenant makes, of all kinds together; 0: as many as are answered")
 
-// makeNoise is what one tenant does to a server, all at once, each kind of it as fast as it is answered and the pace
-// allows.
+// makeNoise runs every kind of a tenant's requests in parallel, as fast as answers and pace allow.
 func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[string]*atomic.Int64, wait func()) {
 	big := strings.Repeat("x", 3000)
 	kinds := map[string]func(n int) error{
@@ -86,15 +85,14 @@ func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[st
 	return done, all.Wait
 }
 
-// noiseOf is set in a process that is a noisy tenant and nothing else: namespace and kubeconfig.
+// noiseOf turns this program into a noisy tenant: namespace, pace and kubeconfig.
 const noiseOf = "KUBIZONE_TEST_NOISE_OF"
 
-// makeNoise is that process: until its input ends and each kind was done once, then it says how much of each was done.
+// Main of that process ends after the end of input, once each kind was done, and prints the counts.
 func makeNoise(of string) error {
 	namespace, rest, _ := strings.Cut(of, " ")
 	limit, kubeconfig, _ := strings.Cut(rest, " ")
-	// The tenant's machine is another one: what it needs is not taken from the server and from the tenant that is
-	// measured.
+	// A tenant's machine is separate: the process must not take CPU from the server and the measured tenant.
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ func makeNoise(of string) error {
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
 	}
-	// On a busy machine the input may end before there was any of some kind.
+	// On a busy machine, the input may end before every kind was done.
 	for waitTimeout := time.Now().Add(30 * time.Second); time.Now().Before(waitTimeout); time.Sleep(10 * time.Millisecond) {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(done)), func(count *atomic.Int64) bool { return count.Load() == 0 }) {
 			break
@@ -127,7 +125,6 @@ func makeNoise(of string) error {
 	return json.NewEncoder(os.Stdout).Encode(counts)
 }
 
-// noiseElsewhere has the tenant make noise from a process of its own until it is silenced.
 func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() map[string]int64) {
 	test.Helper()
 	process := exec.Command(must.Get(os.Executable())(test))
@@ -148,8 +145,6 @@ func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() 
 	}
 }
 
-// changeQuietly changes one Record, which it makes where a test before has not, each 10 ms and says how long each
-// change took.
 func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int, until time.Time) (took []time.Duration) {
 	test.Helper()
 	if err := t.putRecord(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -166,7 +161,7 @@ func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int
 	return took
 }
 
-// loadAverage is how many processes of this machine ran or waited to, over the last minute.
+// loadAverage is over the last minute.
 func loadAverage() (load float64, err error) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err == nil {
@@ -175,8 +170,8 @@ func loadAverage() (load float64, err error) {
 	return load, err
 }
 
-// requireIdleMachine skips where others have the processors. A process that waits for one among others' waits longer
-// the more it has to do: that is what would be measured.
+// requireIdleMachine skips the test on a busy machine. A process that waits for CPU waits longer the more it does,
+// which would distort the measurement.
 func requireIdleMachine(t *testing.T) {
 	t.Helper()
 	if load, cores := must.Get(loadAverage())(t), float64(runtime.NumCPU()); load > 2*cores {
@@ -189,9 +184,9 @@ func percentileOf(all []time.Duration, percent int) time.Duration {
 	return sorted[len(sorted)*percent/100]
 }
 
-// Attack 57 beside another tenant: one that writes, lists, exports, is refused, asks what would be and sends big
-// objects, all as fast as it can, does not keep another from being served. With -noisy its p99 is measured and less
-// than doubled, where -noise-rate leaves the machine something to serve it with.
+// Attack 57 beside another tenant: a tenant that writes, lists, exports, gets refusals, sends dry runs and big
+// objects, as fast as possible, does not stop service for another. With -noisy, the other's p99 is less than doubled,
+// if -noise-rate leaves capacity.
 func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	a := requireArena(t)
 	ctx := within(t, 2*waitTimeout+2**noisy)
@@ -228,9 +223,8 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 	}
 }
 
-// Attack 57, counted: where all of a server's seats are taken and many requests of one tenant wait, the next one of
-// another waits for a few of them and not for all: flow control takes turns between users, whatever the machine does
-// besides.
+// Attack 57, counted: while all seats are taken and many requests of a tenant wait, another tenant's request waits
+// for only a few of them: flow control alternates between users.
 func TestNoise_flowControlTakesTurns(t *testing.T) {
 	a := requireArena(t)
 	ctx := within(t, waitTimeout)
@@ -276,7 +270,7 @@ func TestNoise_flowControlTakesTurns(t *testing.T) {
 	}
 }
 
-// The attacked zone has the content that it should have.
+// The attacked zones have the right content.
 func TestStore_isCleanAfterAllOfIt(t *testing.T) {
 	a := requireArena(t)
 	ctx := within(t, waitTimeout)

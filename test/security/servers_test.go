@@ -18,8 +18,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// serversByProxy: a tenant that may write Bind9Clusters and may not run pods gets no pods by them, nor a connection of
-// the controller to a server of the platform (S11.5, S11.6). With rights on Deployments and Services it gets the pods.
+// serversByProxy: a tenant that may write Bind9Clusters and may not run pods gets neither pods by them, nor a
+// connection of the controller to a server of the platform (S11.5, S11.6). With rights on Deployments and Services,
+// the tenant gets the pods.
 func serversByProxy(t *testing.T, a *arena) {
 	ctx := t.Context()
 	user := mallory + "-user"
@@ -33,7 +34,7 @@ func serversByProxy(t *testing.T, a *arena) {
 		_, err := api.Bind9Clusters(of.Namespace).Create(ctx, of, metav1.CreateOptions{})
 		return err
 	}
-	// The authorizer follows its informers: until the role is known, the refusal is that of RBAC.
+	// The authorizer follows informers: until the role is known, the refusal is RBAC's.
 	refusal := func(says string, do func(ctx context.Context) error) {
 		t.Helper()
 		waiting, cancel := context.WithTimeout(ctx, time.Minute)
@@ -72,7 +73,7 @@ func serversByProxy(t *testing.T, a *arena) {
 		t.Errorf("a provider: %v", err)
 	}
 
-	// With the right to deploy, pods are the tenant's to make. Connections of the controller are not.
+	// With the right to deploy, a tenant may create pods, but no connections of the controller.
 	clients := must.Get(a.kube.Clients())(t)
 	for name, rule := range map[string]rbacv1.PolicyRule{
 		"deploys": {APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"create"}},

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// measureAllocated returns how many octets the server has allocated since it was started.
 func (t *tenant) measureAllocated(ctx context.Context, test *testing.T) (octets float64) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))
@@ -31,8 +30,8 @@ func (t *tenant) measureAllocated(ctx context.Context, test *testing.T) (octets 
 	return octets
 }
 
-// 87: S5.12. What a body costs is in proportion to its octets: one that is nested 9,000 levels took gigabytes, and went
-// on after its client had its 504.
+// 87: S5.12. The cost of a body is proportional to its octets: 9,000 nested levels once took gigabytes, and went on
+// after the client's 504.
 func costlyBodies(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them, server := a.tenants[mallory], a.admin.tenantAt(t, a.server)
@@ -63,8 +62,8 @@ func costlyBodies(t *testing.T, a *arena) {
 	}
 }
 
-// 88: a request has a seat of priority and fairness while its body comes and its answer goes. The seats of a client
-// that neither sends nor reads are free again in a moment, and others are served.
+// 88: a request has a seat of priority and fairness while its body arrives and its answer is sent. The seats of a
+// client that neither sends nor reads are soon free, and others are served.
 func slowClients(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	server := a.startBeside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")
@@ -102,7 +101,7 @@ func slowClients(t *testing.T, a *arena) {
 		for range 8 {
 			request := must.Get(ask(noise))(t)
 			go func() {
-				// What is answered is neither read nor closed.
+				// The answer is neither read nor closed.
 				answer, err := client.Do(request)
 				if err == nil {
 					<-noise.Done()

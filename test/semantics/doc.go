@@ -1,25 +1,24 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command semantics prints, for every numbered sentence of docs/semantics.md, the tests
-// that name it. `make semantics` runs it, and hack/verify-semantics.sh.
+// Command semantics prints, for every numbered sentence of docs/semantics.md, the tests that name the sentence. `make
+// semantics` and hack/verify-semantics.sh run it.
 //
 // It promises:
 //
-//  1. A sentence that no test names, and a test that names a sentence which is not there,
-//     are errors: they are printed, and the exit code is 1.
-//  2. A test is a Go test or fuzz function, a scenario file that one runs from testdata, or a story of
-//     docs/situations.md, which names the sentences in its heading.
-//     It names a sentence in its name, in its own comment, in a comment of its body, in the
-//     comment of a package that is one property, or where the name of a subtest begins with it:
-//     what Run is handed, or a text in a table. What stands so at a function testX that it calls
-//     is its own. A message is no claim: neither what is said where a test fails, nor the comment
-//     of a helper, nor the expected output of a scenario.
+//  1. A sentence without a test, and a test that names an unknown sentence, are errors: they are
+//     printed, and the exit code is 1.
+//  2. A test is a Go test or fuzz function, a scenario file in testdata that a test runs, or a
+//     story of docs/situations.md, which names sentences in the heading. A test names sentences
+//     in the name, the doc comment, a comment in the body, the comment of a package with a single
+//     property, or at the beginning of a subtest's name: an argument of Run, or a text in a table.
+//     Names at a called function testX count too. Failure messages, comments of helpers and the
+//     expected output of a scenario do not count.
 //  3. `make test` fails on the same errors.
-//  4. A rule of S1 to S10 has at most 30 words, but for why it is, its examples, its list and its table, and
-//     all of them together have at most 3,200: a user can hold them in the head.
+//  4. A rule of S1 to S10 has at most 30 words, apart from reason, examples, list and table, and
+//     all these rules together have at most 3,200: a user can remember them.
 //
-// It does not know whether a test proves what it names: that is for its reader.
+// It does not know whether a test proves the sentence: the reader judges that.
 //
-// Read table.go: what counts as naming.
+// Read table.go: it defines how a test names a sentence.
 package main

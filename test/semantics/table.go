@@ -18,7 +18,7 @@ import (
 
 const (
 	document   = "docs/semantics.md"
-	situations = "docs/situations.md" // each of its stories is a test, of the rules in its heading
+	situations = "docs/situations.md" // each story is a test of the rules in its heading
 )
 
 var (
@@ -30,11 +30,10 @@ var (
 	title    = regexp.MustCompile("^[\"`]S[1-9]\\.\\d+\\b")
 )
 
-// table says which tests name which sentence.
 type table struct {
-	order []string            // the sentences as they stand in the document
+	order []string            // sentences in the order of the document
 	text  map[string]string   // sentence to its first words
-	tests map[string][]string // sentence, of the document or not, to the tests that name it, sorted
+	tests map[string][]string // sentence, even if not in the document, to sorted tests
 }
 
 func readTable(root fs.FS) (*table, error) {
@@ -53,7 +52,7 @@ func readTable(root fs.FS) (*table, error) {
 	if len(t.order) == 0 {
 		return nil, fmt.Errorf("%s has no line \"- S1.1 ...\"", document)
 	}
-	packages := map[string][]string{} // directory to its test files
+	packages := map[string][]string{} // directory to test files
 	var scenarios []string
 	for _, top := range []string{"pkg", "test", "cmd"} {
 		err := fs.WalkDir(root, top, func(p string, d fs.DirEntry, err error) error {
@@ -79,7 +78,7 @@ func readTable(root fs.FS) (*table, error) {
 	}
 	for _, p := range scenarios {
 		if len(packages[path.Dir(path.Dir(p))]) == 0 {
-			continue // nothing runs it
+			continue // no test runs the scenario
 		}
 		text, err := fs.ReadFile(root, p)
 		if err != nil {
@@ -111,15 +110,14 @@ func (t *table) addClaims(test, text string) {
 	}
 }
 
-// readPackage follows each test function through the functions, methods and variables of its package's tests that it
-// mentions. A method is found by its name alone: that names too much only where two types of a package's tests have
-// one of the same name.
+// readPackage follows each test through the package's functions, methods and variables. A method is found by name
+// only, which finds too much if two types have a method of that name.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
 	comments := map[ast.Node]string{} // above and inside of tests and their parts
 	type test struct {
 		decl *ast.FuncDecl
-		file string // what the comment of its package says
+		file string // package comment
 	}
 	var tests []test
 	set := token.NewFileSet()
@@ -199,7 +197,7 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	return nil
 }
 
-// noteMessages notes the texts that a call is handed: what is said where a test fails is no claim.
+// noteMessages notes the texts in a call's arguments: a failure message is no claim.
 func noteMessages(arg ast.Expr, said map[ast.Node]bool) {
 	switch arg := arg.(type) {
 	case *ast.BasicLit:
@@ -212,8 +210,7 @@ func noteMessages(arg ast.Expr, said map[ast.Node]bool) {
 	}
 }
 
-// listWrong returns what makes verify fail: sentences without a test, in the order of the document, then tests without
-// a sentence.
+// listWrong returns the errors of verify: sentences without a test, in document order, then tests without a sentence.
 func (t *table) listWrong() (all []string) {
 	for _, sentence := range t.order {
 		if len(t.tests[sentence]) == 0 {
@@ -228,7 +225,6 @@ func (t *table) listWrong() (all []string) {
 	return all
 }
 
-// String is the table: a line for a sentence with its first words, then a line for each test.
 func (t *table) String() string {
 	var out strings.Builder
 	for _, sentence := range t.order {

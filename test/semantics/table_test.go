@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// spellSentence spells a number that no sentence has, so that this file claims nothing.
+// spellSentence builds a sentence number at run time, so that this file claims nothing.
 func spellSentence(number string) string { return "S" + number }
 
 func TestTable(t *testing.T) {
@@ -85,8 +85,7 @@ func Testament() { _ = "@2.6" }
 	}
 }
 
-// CI fails on a sentence without a test, and on a test of a sentence that is not there: it runs tests, not `make
-// verify`.
+// CI must fail on a sentence without a test and on a test of an unknown sentence: CI runs tests, not `make verify`.
 func TestTable_ofTheRealTreeIsComplete(t *testing.T) {
 	table := must.Get(readTable(os.DirFS("../..")))(t)
 	for _, wrong := range table.listWrong() {

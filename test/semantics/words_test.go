@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// parts are the sections of the semantics that a reader takes in at once, with the most words of one rule and of the
-// whole part. Reasons, examples, lists and tables count for the part alone.
+// parts are sections for one reading, with the maximum of words for a rule and for the part. Reasons, examples, lists
+// and tables count only for the part.
 var parts = []struct {
 	name, begin, end string
 	rule, whole      int
@@ -27,11 +27,10 @@ var parts = []struct {
 
 var (
 	anyRule = regexp.MustCompile(`(?m)^- (S\d+\.\d+) (.*)$`)
-	// said begins why a rule is, and its examples.
+	// said matches the start of a reason or an example.
 	said = regexp.MustCompile(`\*(?:Why:|E\.g\.)\*`)
 )
 
-// countWords counts what has a letter or a digit between blanks.
 func countWords(text string) (n int) {
 	for word := range strings.FieldsSeq(text) {
 		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

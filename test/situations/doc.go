@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package situations reads the stories of docs/situations.md, which the tests of pkg/law and of pkg/ledger put to the
-// law alone and to a server with etcd.
+// Package situations reads the stories of docs/situations.md. Tests of pkg/law run them with the law alone, tests of
+// pkg/ledger with a server and etcd.
 //
 // It promises:
 //
 //  1. Each situation of the page has a number, the rules that answer it, a story and an answer.
-//  2. Each story begins with that of the page's zone.
-//  3. What the law says and what a server says are brought to the same short words, those of the page.
+//  2. Each story begins with the story of the page's zone.
+//  3. Answers of the law and of a server are reduced to the same short words, those of the page.
 //
-// It does not know what a command means.
+// It does not know the meaning of commands.
 //
 // Read situations.go.
 package situations

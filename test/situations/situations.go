@@ -12,15 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Situation is one of the page.
 type Situation struct {
-	// Number and Title are those of its heading.
 	Number, Title string
-	// Rules are those that its heading cites.
-	Rules []string
-	// Story has the commands of the zone, and its own, in the form of datadriven.
-	Story string
-	// Answer is the text below the story.
+	Rules         []string
+	// Story has the commands for the page's zone and the situation's own, in the form of datadriven.
+	Story  string
 	Answer string
 }
 
@@ -30,7 +26,7 @@ var (
 	cited   = regexp.MustCompile(`\b[NS](\d+\.\d+)\b`)
 )
 
-// Read returns the situations of the page in the file.
+// Read parses the situations of a page.
 func Read(file string) (all []Situation, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -63,8 +59,7 @@ func Read(file string) (all []Situation, err error) {
 	return all, nil
 }
 
-// outcomes are the beginnings of answers, those of the law and those of a server, and the words of the page for them.
-// $1 is the reason.
+// outcomes match the beginnings of answers, and give the page's words for them. $1 is the reason.
 var outcomes = []struct {
 	answer *regexp.Regexp
 	words  string
@@ -76,9 +71,8 @@ var outcomes = []struct {
 	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
 }
 
-// Shorten returns the words of the page for the answer to a command: what became of it, with the first rule that a
-// refusal cites, and the rules of warnings. Of the server's answer to a deletion no more is known than that it
-// passed.
+// Shorten reduces the answer to a command to the page's words: the outcome, the first rule of a refusal, and the
+// rules of warnings. A server's answer to a deletion shows only success.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
 		return ""

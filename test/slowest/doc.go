@@ -1,18 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slowest runs go test with the arguments that it is given, and prints at the end which packages and which
-// tests took the longest. `make test` and `make test-race` run it. `-go PROGRAM`, before all other arguments, names
-// another program in the place of go, as hack/gardener.sh for the tests of another module.
+// Command slowest runs go test with the given arguments and then prints the slowest packages and tests, for `make
+// test` and `make test-race`. `-go PROGRAM`, before all other arguments, replaces the go command: hack/gardener.sh
+// tests another module that way.
 //
 // It promises:
 //
-//  1. Before that it prints what go test prints without -v: the output of tests that failed, and a line for
-//     each package when the package has ended.
-//  2. It ends with the exit code of go test.
-//  3. A result from go test's cache counts for nothing: it took no time.
+//  1. Before the summary it prints the output of go test without -v.
+//  2. The exit code is that of go test.
+//  3. A result from go test's cache does not count.
 //
-// It does not know what is tested, and decides nothing: a slow test is no failure.
+// It does not know the code under test: a slow test is no failure.
 //
 // Read main.go.
 package main

@@ -53,15 +53,14 @@ func runTests(args []string) error {
 	return err
 }
 
-// event is a line of `go test -json`: `go doc test2json`.
+// event is a line of `go test -json` (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64 // seconds
 }
 
-// pkg is a package whose tests run.
 type pkg struct {
-	output map[string]*strings.Builder // of tests that have not ended; "" is the package's own
+	output map[string]*strings.Builder // of running tests; "" is the package's own
 	order  []string
 	tests  []taken
 }
@@ -71,7 +70,7 @@ type taken struct {
 	name    string
 }
 
-// listed is how many packages, and how many tests, are named at the end.
+// listed bounds packages and tests each.
 const listed = 15
 
 type report struct {
@@ -89,7 +88,7 @@ func (r *report) readEvents(events io.Reader) error {
 			if json.Unmarshal(line, &e) == nil && e.Action != "" {
 				r.takeEvent(e)
 			} else {
-				r.out.Write(line) // what go itself says
+				r.out.Write(line) // output of go itself
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -152,7 +151,7 @@ func (r *report) endPackage(p *pkg, e event) {
 		own = text.String()
 	}
 	if e.Action == "fail" {
-		for _, test := range p.order { // those that a crash or the time limit ended
+		for _, test := range p.order { // tests ended by a crash or the time limit
 			if text := p.output[test]; text != nil && test != "" {
 				io.WriteString(r.out, text.String())
 			}
@@ -171,8 +170,7 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// printSummary lists what took the longest. Packages and tests run beside each other, so the times do not add up to
-// that of the run.
+// printSummary lists the slowest packages and tests. They run in parallel, so the times do not add up to the run's.
 func (r *report) printSummary() {
 	for _, list := range []struct {
 		of  string

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A failed test is shown with its output, also one that a crash ended; a passed package is one line; the slowest come
-// last, without those from the cache.
+// A failed test is shown with its output, even after a crash. A passed package is a line. The slowest tests come
+// last, without cached results.
 func TestReport_saysWhatGoTestSays(t *testing.T) {
 	const events = `{"ImportPath":"x/broken","Action":"build-output","Output":"broken.go:1: no\n"}
 {"Action":"start","Package":"x/good"}

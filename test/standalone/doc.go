@@ -5,11 +5,11 @@
 //
 // It promises:
 //
-//  1. A server that is returned is ready; it is told to stop when the test ends, and the test fails where that is an
-//     error.
-//  2. Ports are free ones of loopback, and everything is kept in a directory of the test's.
+//  1. Start returns a ready server and stops it at the end of the test. An error of the
+//     server fails the test.
+//  2. Ports are free loopback ports; all files are in a directory of the test.
 //
-// It does not know what is tested. A test that needs real processes, to kill one or to read its metrics, is in
+// It does not know the code under test. A test that needs real processes, to kill a server or to read metrics, uses
 // test/e2e or test/rig.
 //
 // Read standalone.go.

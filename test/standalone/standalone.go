@@ -19,19 +19,16 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// waitTimeout bounds the start: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// Server is a running server, with a client that is its administrator.
 type Server struct {
 	versioned.Interface
-	// Kubeconfig is the path of the administrator's.
 	Kubeconfig string
-	// Stop ends it before the test ends.
-	Stop func()
+	Stop       func()
 }
 
-// Start runs a server with the usual options, changed where the test says so, until the test ends.
+// Start runs a server with the usual options, modified by change, until the test ends.
 func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	t.Helper()
 	options := up.NewOptions()
@@ -66,7 +63,6 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	return s
 }
 
-// said keeps what a server that runs says, and tells when it is ready.
 type said struct {
 	mutex sync.Mutex
 	text  bytes.Buffer

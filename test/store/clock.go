@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Clock is what servers take for the time: the machine's, and what has been let pass beside.
+// Clock is the time of servers: the machine's time plus the time passed by the test.
 type Clock struct{ ahead atomic.Int64 }
 
-// Now is the time.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// PassPeriods lets half an hour pass, after which all that stands counts against what goes (S7.5).
+// PassPeriods advances half an hour, after which every existing record counts for the ratio of a mass deletion (S7.5).
 func (c *Clock) PassPeriods() { c.ahead.Add(int64(30 * time.Minute)) }

@@ -22,14 +22,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// member is the one etcd of this test binary; Main starts it, in a directory
-// below which others can be (Fresh).
+// Main starts the member shared by this test binary. home also contains the directories of Fresh.
 var (
 	member *Etcd
 	home   string
 )
 
-// Main runs the tests of a package over one etcd member and returns the exit code.
+// Main returns the exit code.
 func Main(m *testing.M) int {
 	rig.SpareGarbage()
 	dir, err := os.MkdirTemp("", "kubizone-store-")
@@ -43,18 +42,19 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// A member that answers has made its handlers, which read os.Stderr. Run replaces that for `go test -json`.
+	// The request makes sure that the member has built its handlers, which read os.Stderr. Run replaces os.Stderr for
+	// `go test -json`.
 	answer, err := http.Get(member.Endpoint + "/health")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	answer.Body.Close()
-	// It is not stopped: closing a member takes seconds, and it ends with this process.
+	// The member ends with this process: closing it takes seconds.
 	return m.Run()
 }
 
-// Fresh is a member of its own, for tests to which the first revisions matter.
+// Fresh starts a new member, for tests that depend on the first revisions.
 func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 	t.Helper()
 	dir, err := os.MkdirTemp(home, "fresh-")
@@ -68,12 +68,10 @@ func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 	return nil
 }
 
-// Etcd is an embedded member.
 type Etcd struct{ Endpoint string }
 
-// StartEtcd runs a member on dir, which may hold the data of an earlier one,
-// until this process ends. Nothing is synced to disk: a killed process loses
-// nothing by that, and a power failure is etcd's matter.
+// StartEtcd runs a member on dir, which may have the data of an earlier member, until this process ends. There is no
+// fsync: a killed process loses nothing, and power failures are etcd's concern.
 func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
@@ -85,14 +83,13 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	}
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
-	c.MaxTxnOps = 512 // as pkg/etcd/embed has it
-	// A member that looks for old files every 30 s ends the process where it finds its directory removed, as Main
-	// does at the end.
+	c.MaxTxnOps = 512 // as in pkg/etcd/embed
+	// A member that purges old files every 30 s would end the process when Main removes the directory.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.TickMs, c.ElectionMs = 20, 200 // a member alone waits for its own election when it starts
+	c.TickMs, c.ElectionMs = 20, 200 // a single member waits for its own election at the start
 	c.WatchProgressNotifyInterval = time.Second
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	for _, f := range change {
@@ -112,7 +109,6 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	}
 }
 
-// Client is a connection of its own.
 func (e *Etcd) Client() (*kubernetes.Client, error) {
 	return kubernetes.New(clientv3.Config{Endpoints: []string{e.Endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}})

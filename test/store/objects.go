@@ -27,8 +27,8 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
 }
 
-// Zone is a zone with one name server of its own. What tests withdraw is meant: it goes at once (S2.5), and no mass
-// deletion holds the zone back (S7.5).
+// Zone returns a zone with a name server below its apex. Withdrawals of tests take effect at once
+// (S2.5), and no mass deletion holds the zone back (S7.5).
 func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
 	z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
@@ -38,7 +38,7 @@ func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1al
 	return z
 }
 
-// Allow is a rule for one namespace, "" for any.
+// Allow returns a rule for a namespace; "" is any.
 func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	d := v1alpha1.DelegationRule{Namespace: ns}
 	for _, p := range patterns {
@@ -47,7 +47,7 @@ func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	return d
 }
 
-// Delegation is a rule for a zone of its namespace, for some namespaces and patterns of records.
+// Delegation is a rule for a zone of namespace ns.
 func Delegation(ns, name, zone string, namespaces []string, patterns ...string) *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: objectMeta(ns, name)}
 	d.Spec.ZoneRef.Name, d.Spec.Namespaces = zone, namespaces
@@ -55,17 +55,15 @@ func Delegation(ns, name, zone string, namespaces []string, patterns ...string) 
 	return d
 }
 
-// Record is a record by name, without a zoneRef.
 func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
 	r := &v1alpha1.Record{ObjectMeta: objectMeta(ns, name)}
 	r.Spec.DomainName, r.Spec.Type, r.Spec.Values = domain, kind, values
 	return r
 }
 
-// Key is an object's key as storage takes it.
 func Key(resource, ns, name string) string { return "/kubi.zone/" + resource + "/" + ns + "/" + name }
 
-// CreateZone writes a zone as a user that may establish.
+// CreateZone creates a zone as a user who may establish.
 func (s *Server) CreateZone(z *v1alpha1.Zone) (*v1alpha1.Zone, error) {
 	out := &v1alpha1.Zone{}
 	err := s.Zones.Create(s.Ledger.WithEstablish(s.Ctx, true), Key("zones", z.Namespace, z.Name), z, out, 0)
@@ -84,7 +82,6 @@ func (s *Server) CreateDelegation(d *v1alpha1.Delegation) (*v1alpha1.Delegation,
 	return out, err
 }
 
-// UpdateDelegation changes the spec.
 func (s *Server) UpdateDelegation(ns, name string, change func(*v1alpha1.Delegation)) (*v1alpha1.Delegation, error) {
 	out := &v1alpha1.Delegation{}
 	err := s.Delegations.GuaranteedUpdate(s.Ctx, Key("delegations", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -108,7 +105,6 @@ func (s *Server) Delegation(ns, name string) *v1alpha1.Delegation {
 	return d
 }
 
-// UpdateRecord changes the spec.
 func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(*v1alpha1.Record)) (*v1alpha1.Record, error) {
 	out := &v1alpha1.Record{}
 	err := s.Records.GuaranteedUpdate(ctx, Key("records", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -120,12 +116,12 @@ func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(
 	return out, err
 }
 
-// UpdateZone changes the spec as a user that may establish.
+// UpdateZone changes the spec and the generation as a user who may establish.
 func (s *Server) UpdateZone(ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
 	return s.WriteZone(s.Ctx, ns, name, func(z *v1alpha1.Zone) { change(z); z.Generation++ })
 }
 
-// WriteZone changes anything of a zone, metadata alone too.
+// WriteZone changes any field of a zone, without a new generation.
 func (s *Server) WriteZone(ctx context.Context, ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
 	out := &v1alpha1.Zone{}
 	err := s.Zones.GuaranteedUpdate(s.Ledger.WithEstablish(ctx, true), Key("zones", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -142,7 +138,7 @@ func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
 	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
-// DeleteZone deletes a zone, and annotates it first where it has something of other namespaces (S8.1).
+// DeleteZone deletes a zone. If the zone has objects of other namespaces, the annotation is set first (S8.1).
 func (s *Server) DeleteZone(ns, name string) error {
 	err := s.TryDeleteZone(ns, name)
 	if !apierrors.HasStatusCause(err, law.ReasonInUse) {
@@ -154,7 +150,7 @@ func (s *Server) DeleteZone(ns, name string) error {
 	return s.TryDeleteZone(ns, name)
 }
 
-// AnnotateDeletion lets a zone be deleted with what other namespaces have in it (S8.1).
+// AnnotateDeletion permits the deletion of a zone with objects of other namespaces (S8.1).
 func AnnotateDeletion(z *v1alpha1.Zone) {
 	if z.Annotations == nil {
 		z.Annotations = map[string]string{}
@@ -162,7 +158,6 @@ func AnnotateDeletion(z *v1alpha1.Zone) {
 	z.Annotations[v1alpha1.AnnotationDelete] = string(z.UID)
 }
 
-// TryDeleteZone asks for the deletion of a zone as it stands.
 func (s *Server) TryDeleteZone(ns, name string) error {
 	return s.Zones.Delete(s.Ctx, Key("zones", ns, name), &v1alpha1.Zone{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
@@ -181,7 +176,6 @@ func (s *Server) Record(ns, name string) *v1alpha1.Record {
 	return r
 }
 
-// ListRecords are all of a namespace, "" for all.
 func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 	s.T.Helper()
 	key := "/kubi.zone/records/"
@@ -193,7 +187,7 @@ func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 	return out.Items
 }
 
-// Eventually waits on a fact, not on a time.
+// Eventually waits up to a minute.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -204,7 +198,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("not within a minute: %s", what)
 }
 
-// Must is v; an error, which only a wrong test can meet, panics.
+// Must panics on an error, possible only in a wrong test.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("%+v", err))
@@ -216,7 +210,6 @@ func prefixLimit() []clientv3.OpOption {
 	return []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()}
 }
 
-// PutDelivery writes a Delivery as the API server would.
 func (s *Store) PutDelivery(d *v1alpha1.Delivery) {
 	s.T.Helper()
 	key := s.Prefix + "/kubi.zone/deliveries/" + d.Namespace + "/" + d.Name

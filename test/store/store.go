@@ -36,21 +36,19 @@ type Store struct {
 	Prefix string
 	Client *kubernetes.Client
 	etcd   *Etcd
-	// Encryption of objects and internal keys at rest; nil: none.
+	// Encryption encrypts objects and internal keys at rest; nil: none.
 	Encryption value.Transformer
-	// Damaged says that the test breaks the store, so that it is not checked at the end.
+	// Damaged: the test breaks the store, so fsck does not run at the end.
 	Damaged bool
 }
 
 var stores atomic.Int64
 
-// Unchecked: the store will not hold what fsck knows.
 func Unchecked(s *Store) { s.Damaged = true }
 
-// Encrypted gives the store an encryption configuration.
 func Encrypted(t value.Transformer) func(*Store) { return func(s *Store) { s.Encryption = t } }
 
-// New makes a Store that is checked when the test ends. Main must have run.
+// New returns a Store that fsck checks at the end of the test. Main must have run.
 func New(t testing.TB, change ...func(*Store)) *Store {
 	t.Helper()
 	if member == nil {
@@ -63,7 +61,6 @@ func New(t testing.TB, change ...func(*Store)) *Store {
 	return s
 }
 
-// On is New over a given member and prefix.
 func On(t testing.TB, etcd *Etcd, prefix string) *Store {
 	t.Helper()
 	s := &Store{T: t, Prefix: prefix, etcd: etcd}
@@ -76,7 +73,6 @@ func On(t testing.TB, etcd *Etcd, prefix string) *Store {
 	return s
 }
 
-// Connect is one more connection, which the caller may close.
 func (s *Store) Connect() (*clientv3.Client, error) {
 	c, err := s.etcd.Client()
 	if err != nil {
@@ -92,7 +88,6 @@ func (s *Store) connectEtcd() *kubernetes.Client {
 	return c
 }
 
-// Codec is how objects stand in etcd here.
 func Codec() objects.ObjectCodec {
 	return objects.ObjectCodec{Codec: install.New().StorageCodec()}
 }
@@ -103,19 +98,16 @@ func makeEncryptedCodec(t value.Transformer) objects.ObjectCodec {
 	return c
 }
 
-// Fsck checks the store.
 func (s *Store) Fsck() fsck.Report {
 	s.T.Helper()
 	return must.Get(s.Check())(s.T)
 }
 
-// Check is Fsck where that may be refused.
 func (s *Store) Check() (fsck.Report, error) {
 	return fsck.Run(context.Background(), fsck.Config{Client: s.Client.Client, Prefix: s.Prefix, Zones: makeEncryptedCodec(s.Encryption),
 		Records: makeEncryptedCodec(s.Encryption), Delegations: makeEncryptedCodec(s.Encryption)})
 }
 
-// MustBeClean fails the test where fsck finds damage.
 func (s *Store) MustBeClean() {
 	s.T.Helper()
 	if r := s.Fsck(); !r.Clean() {
@@ -123,7 +115,7 @@ func (s *Store) MustBeClean() {
 	}
 }
 
-// Settle waits until nothing is owed; some server must Run.
+// Settle waits until the outbox is empty and fsck finds nothing owed. Some server must Run.
 func (s *Store) Settle() {
 	s.T.Helper()
 	var last fsck.Report
@@ -140,7 +132,7 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// SetFormat makes the config key say what a program of that format writes there, and lets no older one read it.
+// SetFormat sets format and leastReader in the config key, as a program of that format would.
 func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
@@ -159,7 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together writes objects once more as they are, in one transaction (see Together).
+// Together rewrites objects unchanged in one transaction (see Together).
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()
@@ -172,10 +164,9 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together writes objects so many times more as they are, each time all of them in one transaction, so that they
-// share a revision. Each has a version of its own then, and a value with an octet before it, but for the last of each
-// resource. It is what a batch of the ledger does to watches, with nothing decided. after is called behind each
-// transaction; client is used for nothing else.
+// Together rewrites objects unchanged, a number of times, each time all in a transaction, so that they share a
+// revision and watches see the same as after a batch of the ledger. Each object except the last of a resource then
+// has a prefix octet before its value. after is called after each transaction; client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -217,15 +208,13 @@ func (s *Store) isEmpty(prefix string) bool {
 	return len(r.Kvs) == 0
 }
 
-// Text is a report to print.
 func Text(r fsck.Report) string {
 	var b strings.Builder
 	_ = r.WriteText(&b)
 	return b.String()
 }
 
-// Server is one API server's share of a store: a ledger with its own
-// connection, and the storage it decorates.
+// Server is an API server's part of a store: a ledger with a connection, and the decorated storage.
 type Server struct {
 	T       testing.TB
 	Ctx     context.Context
@@ -237,14 +226,14 @@ type Server struct {
 	stop        func()
 }
 
-// Server starts one; it ends with the test.
+// Server ends with the test.
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connectEtcd()
 	own := func(c *ledger.Config) {
 		c.Zones, c.Records, c.Delegations, c.Deliveries = makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption),
 			makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption)
-		c.JournalSteps = 10000 // so that fsck proves each of them
+		c.JournalSteps = 10000 // so that fsck verifies every step
 	}
 	server := must.Get(NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...))(s.T)
 	server.T = s.T
@@ -252,7 +241,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	return server
 }
 
-// NewServer is a server over a connection, outside a test too.
+// NewServer works outside of tests too.
 func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, change ...func(*ledger.Config)) (*Server, error) {
 	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec(), TryEvery: 20 * time.Millisecond}
 	for _, f := range change {
@@ -303,8 +292,7 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 	return s, nil
 }
 
-// Run carries out what writes owe in the background; stop ends it and waits. It
-// ends with the test at the latest.
+// Run processes the outbox in the background until stop, which waits, or until the end of the test.
 func (s *Server) Run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

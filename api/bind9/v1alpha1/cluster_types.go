@@ -12,7 +12,7 @@ import (
 // +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and each secondary.
+// Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and secondary.
 type Bind9Cluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -28,28 +28,28 @@ type Bind9Cluster struct {
 
 // Bind9ClusterSpec is the desired state of a cluster.
 type Bind9ClusterSpec struct {
-	// ServerSettings are those of every server of the cluster.
+	// ServerSettings of every server of the cluster.
 	ServerSettings `json:",inline" protobuf:"bytes,1,opt,name=serverSettings"`
-	// primary are the primaries, named NAME-primary-0 and so on. Absent: none.
+	// primary configures the primaries, NAME-primary-0 and so on. Absent: none.
 	// +optional
 	Primary *RoleSettings `json:"primary,omitempty" protobuf:"bytes,2,opt,name=primary"`
-	// secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts
-	// them.
+	// secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their
+	// number.
 	// +optional
 	Secondary *RoleSettings `json:"secondary,omitempty" protobuf:"bytes,3,opt,name=secondary"`
-	// dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server,
-	// NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.
+	// dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers
+	// transfer signed zones from there. Absent: no signing.
 	// +optional
 	DNSSEC *ClusterDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,4,opt,name=dnssec"`
 }
 
-// ClusterDNSSEC is how a cluster signs zones.
+// ClusterDNSSEC configures signing.
 type ClusterDNSSEC struct {
-	// storage of the signer, of type PersistentVolumeClaim: the keys are there and nowhere else. The claim stays when
-	// the signer is deleted. Absent: that of the cluster.
+	// storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the
+	// signer. Absent: the cluster's storage.
 	// +optional
 	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,1,opt,name=storage"`
-	// policies are those that a Zone may name, beside "default": that of BIND, one key that is not rolled over.
+	// policies for Zones to choose from, besides "default": BIND's default policy, a single key without rollover.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -57,9 +57,9 @@ type ClusterDNSSEC struct {
 	Policies []DNSSECPolicy `json:"policies,omitempty" protobuf:"bytes,2,rep,name=policies"`
 }
 
-// DNSSECPolicy says with which keys zones are signed: a key-signing key (KSK) and a zone-signing key (ZSK).
+// DNSSECPolicy configures the keys of signed zones: a key-signing key (KSK) and a zone-signing key (ZSK).
 type DNSSECPolicy struct {
-	// name by which a Zone names it: a DNS label. "default", "insecure" and "none" are BIND's own.
+	// name in spec.dnssec.policy of Zones: a DNS label. "default", "insecure" and "none" are reserved by BIND.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -67,21 +67,21 @@ type DNSSECPolicy struct {
 	// algorithm of both keys. Defaults to ECDSAP256SHA256.
 	// +optional
 	Algorithm DNSSECAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,2,opt,name=algorithm,casttype=DNSSECAlgorithm"`
-	// kskLifetime is the age at which the KSK is replaced, and the DS with it. Absent: it is not.
+	// kskLifetime is the age at which the KSK, and so the DS, is replaced. Absent: never.
 	// +optional
 	KSKLifetime *metav1.Duration `json:"kskLifetime,omitempty" protobuf:"bytes,3,opt,name=kskLifetime"`
-	// zskLifetime is the age at which the ZSK is replaced. Absent: it is not.
+	// zskLifetime is the age at which the ZSK is replaced. Absent: never.
 	// +optional
 	ZSKLifetime *metav1.Duration `json:"zskLifetime,omitempty" protobuf:"bytes,4,opt,name=zskLifetime"`
-	// nsec3 denies names by their hashes (0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
+	// nsec3 denies names by their hashes (NSEC3, 0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
 	// +optional
 	NSEC3 bool `json:"nsec3,omitempty" protobuf:"varint,5,opt,name=nsec3"`
-	// timing are the times that rollovers wait. Absent: those of BIND.
+	// timing has the waiting times of rollovers. Absent: BIND's.
 	// +optional
 	Timing *DNSSECTiming `json:"timing,omitempty" protobuf:"bytes,6,opt,name=timing"`
 }
 
-// DNSSECAlgorithm is an algorithm of keys.
+// DNSSECAlgorithm is a signing algorithm.
 // +enum
 type DNSSECAlgorithm string
 
@@ -92,60 +92,59 @@ const (
 	DNSSECED25519         DNSSECAlgorithm = "ED25519"
 )
 
-// DNSSECTiming are times of a dnssec-policy of BIND, whole seconds.
+// DNSSECTiming has the times of a BIND dnssec-policy, in whole seconds.
 type DNSSECTiming struct {
 	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
 	// +optional
 	DNSKEYTTL *metav1.Duration `json:"dnskeyTTL,omitempty" protobuf:"bytes,1,opt,name=dnskeyTTL"`
-	// maxZoneTTL is the longest TTL that a record of the zones has: resolvers keep former answers for that time.
-	// Absent: 24h.
+	// maxZoneTTL is the longest TTL in the zones: resolvers cache former answers for that time. Absent: 24h.
 	// +optional
 	MaxZoneTTL *metav1.Duration `json:"maxZoneTTL,omitempty" protobuf:"bytes,2,opt,name=maxZoneTTL"`
-	// parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.
+	// parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.
 	// +optional
 	ParentDSTTL *metav1.Duration `json:"parentDSTTL,omitempty" protobuf:"bytes,3,opt,name=parentDSTTL"`
-	// zonePropagationDelay is how long the servers of the zone may take to have a change. Absent: 5m.
+	// zonePropagationDelay is the maximum time until all servers of the zone have a change. Absent: 5m.
 	// +optional
 	ZonePropagationDelay *metav1.Duration `json:"zonePropagationDelay,omitempty" protobuf:"bytes,4,opt,name=zonePropagationDelay"`
-	// parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.
+	// parentPropagationDelay is the same for servers of the parent zone. Absent: 1h.
 	// +optional
 	ParentPropagationDelay *metav1.Duration `json:"parentPropagationDelay,omitempty" protobuf:"bytes,5,opt,name=parentPropagationDelay"`
-	// publishSafety is a further time to wait before a new key is used. Absent: 1h.
+	// publishSafety is an additional delay before a new key is used. Absent: 1h.
 	// +optional
 	PublishSafety *metav1.Duration `json:"publishSafety,omitempty" protobuf:"bytes,6,opt,name=publishSafety"`
-	// retireSafety is a further time to wait before a former key goes. Absent: 1h.
+	// retireSafety is an additional delay before a former key is removed. Absent: 1h.
 	// +optional
 	RetireSafety *metav1.Duration `json:"retireSafety,omitempty" protobuf:"bytes,7,opt,name=retireSafety"`
-	// signaturesValidity is how long a signature is valid. Absent: 336h.
+	// signaturesValidity is the validity of a signature. Absent: 336h.
 	// +optional
 	SignaturesValidity *metav1.Duration `json:"signaturesValidity,omitempty" protobuf:"bytes,8,opt,name=signaturesValidity"`
-	// signaturesRefresh is how long before its end a signature is made anew, less than nine tenths of
+	// signaturesRefresh is the remaining validity at which a signature is renewed, less than nine tenths of
 	// signaturesValidity. Absent: 120h.
 	// +optional
 	SignaturesRefresh *metav1.Duration `json:"signaturesRefresh,omitempty" protobuf:"bytes,9,opt,name=signaturesRefresh"`
 }
 
-// RoleSettings are what the servers of one role have for themselves.
+// RoleSettings configure the servers of one role.
 type RoleSettings struct {
-	// replicas is the number of servers, 0 to 100. The highest numbers go first. Defaults to 0.
+	// replicas is the number of servers, 0 to 100. Scaling down removes the highest numbers. Defaults to 0.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
 	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
-	// labels of the Bind9Instances, beside those of the cluster, for the selectors of a DNSClass.
+	// labels of the Bind9Instances, in addition to the cluster's, for selectors of DNSClasses.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty" protobuf:"bytes,2,rep,name=labels"`
-	// service of each server. Absent: a ClusterIP.
+	// service of each server. Absent: ClusterIP.
 	// +optional
 	Service *Service `json:"service,omitempty" protobuf:"bytes,3,opt,name=service"`
-	// resources of BIND's container.
+	// resources of the BIND container.
 	// +optional
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,4,opt,name=resources"`
 }
 
 // Bind9ClusterStatus is the observed state of a cluster.
 type Bind9ClusterStatus struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// primaries counts the primaries.
@@ -154,27 +153,27 @@ type Bind9ClusterStatus struct {
 	// secondaries counts the secondaries.
 	// +optional
 	Secondaries ServerCount `json:"secondaries,omitempty" protobuf:"bytes,3,opt,name=secondaries"`
-	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.
+	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as class.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// tsigKey is the age of the key that signs transfers and NOTIFY.
+	// tsigKey has the dates of the key for signing transfers and NOTIFY.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,5,opt,name=tsigKey"`
 }
 
 // ServerCount counts servers.
 type ServerCount struct {
-	// desired is how many there shall be.
+	// desired is the number of servers in the spec.
 	// +optional
 	Desired int32 `json:"desired,omitempty" protobuf:"varint,1,opt,name=desired"`
-	// current is how many Bind9Instances there are.
+	// current is the number of Bind9Instances.
 	// +optional
 	Current int32 `json:"current,omitempty" protobuf:"varint,2,opt,name=current"`
-	// ready is how many of them are ready.
+	// ready is the number of ready Bind9Instances.
 	// +optional
 	Ready int32 `json:"ready,omitempty" protobuf:"varint,3,opt,name=ready"`
 }

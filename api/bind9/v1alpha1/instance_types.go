@@ -10,7 +10,7 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Bind9Instance is one BIND 9 server: a pod of the cluster, or with spec.external a server elsewhere.
+// Bind9Instance is one BIND 9 server: a pod in the cluster, or an external server (spec.external).
 type Bind9Instance struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -26,29 +26,28 @@ type Bind9Instance struct {
 
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpec struct {
-	// role is Primary, Secondary or Signer. Servers of each role transfer the zones that they are to have; a Signer
-	// signs zones for the others of its cluster and answers no clients. Immutable.
+	// role is Primary, Secondary or Signer. Every role transfers its zones; a Signer signs zones for the other
+	// servers of its cluster, and serves no clients. Immutable.
 	Role Role `json:"role" protobuf:"bytes,1,opt,name=role,casttype=Role"`
-	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
-	// Immutable.
+	// clusterRef names the server's Bind9Cluster, in this namespace. Absent: none. Immutable.
 	// +optional
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty" protobuf:"bytes,2,opt,name=clusterRef"`
-	// replicas is 1, or 0 for a server that is stopped and keeps its keys and its storage. Defaults to 1.
+	// replicas is 1, or 0 for a stopped server, which keeps its keys and storage. Defaults to 1.
 	// +optional
 	// +default=ref(DefaultInstanceReplicas)
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=1
 	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,3,opt,name=replicas"`
-	// ServerSettings are the server's own. Absent blocks are those of the cluster.
+	// ServerSettings of the server. Absent blocks default to the cluster's.
 	ServerSettings `json:",inline" protobuf:"bytes,4,opt,name=serverSettings"`
-	// service of the server. Absent: that of its role in the cluster.
+	// service of the server. Absent: as for its role in the cluster.
 	// +optional
 	Service *Service `json:"service,omitempty" protobuf:"bytes,5,opt,name=service"`
-	// resources of BIND's container. Absent: those of its role in the cluster.
+	// resources of the BIND container. Absent: as for its role in the cluster.
 	// +optional
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,6,opt,name=resources"`
-	// external is a server that is not run here: nothing is made for it. It has no other settings than zoneNamespaces.
-	// Its author needs the right to create bind9instances/external.
+	// external describes a server run elsewhere: the fleet creates nothing for it. zoneNamespaces is the only other
+	// setting allowed. Authors need permission to create bind9instances/external.
 	// +optional
 	External *ExternalServer `json:"external,omitempty" protobuf:"bytes,7,opt,name=external"`
 }
@@ -75,40 +74,39 @@ type ClusterReference struct {
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 }
 
-// ExternalServer is a server that is not run here.
+// ExternalServer is a server run elsewhere.
 type ExternalServer struct {
-	// address at which it answers queries, an IP address with or without a port (53): "192.0.2.1",
-	// "[2001:db8::1]:5353".
+	// address for queries: an IP address with or without a port (53), "192.0.2.1" or "[2001:db8::1]:5353".
 	// +k8s:validation:minLength=1
 	Address string `json:"address" protobuf:"bytes,1,opt,name=address"`
-	// agentURL is the base URL of its agent or bindcar, https, or http with allowPlainHTTP: "https://192.0.2.1:8443".
+	// agentURL is the base URL of the server's agent or bindcar: https, or http with allowPlainHTTP, such as
+	// "https://192.0.2.1:8443".
 	// +k8s:validation:pattern="^[Hh][Tt][Tt][Pp][Ss]?://."
 	// +k8s:validation:maxLength=2048
 	AgentURL string `json:"agentURL" protobuf:"bytes,2,opt,name=agentURL"`
-	// allowPlainHTTP lets agentURL be http: the token is read by every host on the way.
+	// allowPlainHTTP allows http in agentURL. Every host on the way can read the token.
 	// +optional
 	AllowPlainHTTP bool `json:"allowPlainHTTP,omitempty" protobuf:"varint,3,opt,name=allowPlainHTTP"`
-	// caBundle are the PEM certificates of the authorities that the agent's certificate is verified with. Absent:
-	// those of the system.
+	// caBundle are PEM certificates of authorities for verifying the agent's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,4,opt,name=caBundle"`
-	// tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.
+	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	// +optional
 	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty" protobuf:"bytes,5,opt,name=tokenSecretRef"`
-	// tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates:
-	// data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates: data name,
+	// algorithm and secret, as for tsigSecretRef of a DNSClass.
 	// +optional
 	// +k8s:validation:maxLength=253
 	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,6,opt,name=tsigSecretName"`
 }
 
-// SecretKeyReference names one value in a Secret of the namespace.
+// SecretKeyReference names a value in a Secret of this namespace.
 type SecretKeyReference struct {
 	// name of the Secret.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=253
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// key of the value in the Secret's data.
+	// key in the Secret's data.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=253
 	Key string `json:"key" protobuf:"bytes,2,opt,name=key"`
@@ -116,17 +114,17 @@ type SecretKeyReference struct {
 
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatus struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// addresses at which it answers queries, those of its Service: "192.0.2.1:53".
+	// addresses for queries, from the Service: "192.0.2.1:53".
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
-	// agentURL is where its agent is reached.
+	// agentURL is the URL of the agent.
 	// +optional
 	AgentURL string `json:"agentURL,omitempty" protobuf:"bytes,3,opt,name=agentURL"`
-	// configHash identifies the configuration that the server runs with.
+	// configHash identifies the running configuration.
 	// +optional
 	ConfigHash string `json:"configHash,omitempty" protobuf:"bytes,4,opt,name=configHash"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
@@ -136,17 +134,17 @@ type Bind9InstanceStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
-	// tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.
+	// tsigKey has the dates of the server's own TSIG key. A cluster's key is in the status of the cluster.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
 }
 
-// KeyRotation is the age of a key.
+// KeyRotation has the dates of a key.
 type KeyRotation struct {
-	// createdAt is when the key was made.
+	// createdAt is the creation time of the key.
 	// +optional
 	CreatedAt *metav1.Time `json:"createdAt,omitempty" protobuf:"bytes,1,opt,name=createdAt"`
-	// rotateAt is when the next one is made.
+	// rotateAt is the creation time of the next key.
 	// +optional
 	RotateAt *metav1.Time `json:"rotateAt,omitempty" protobuf:"bytes,2,opt,name=rotateAt"`
 }

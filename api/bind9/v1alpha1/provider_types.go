@@ -11,7 +11,7 @@ import (
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ClusterBind9Provider makes a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.
+// ClusterBind9Provider creates a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.
 type ClusterBind9Provider struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -27,30 +27,30 @@ type ClusterBind9Provider struct {
 
 // ClusterBind9ProviderSpec is the desired state of the clusters of a provider.
 type ClusterBind9ProviderSpec struct {
-	// namespaces are those in which a Bind9Cluster is made. Absent, with no namespaceSelector: dns-system.
+	// namespaces of the Bind9Clusters. Absent, without namespaceSelector: dns-system.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=1000
 	// +k8s:validation:items:maxLength=63
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,1,rep,name=namespaces"`
-	// namespaceSelector selects further namespaces by their labels.
+	// namespaceSelector selects further namespaces by label.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,2,opt,name=namespaceSelector"`
 	// Bind9ClusterSpec is the spec of each cluster.
 	Bind9ClusterSpec `json:",inline" protobuf:"bytes,3,opt,name=cluster"`
 }
 
-// DefaultProviderNamespace is the namespace of a provider that selects none.
+// DefaultProviderNamespace is the namespace of a provider without namespaces and namespaceSelector.
 const DefaultProviderNamespace = "dns-system"
 
 // ClusterBind9ProviderStatus is the observed state of the clusters of a provider.
 type ClusterBind9ProviderStatus struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// clusters are the Bind9Clusters, by namespace. Of more than the status has room for, those that are ready are left
-	// out first.
+	// clusters are the Bind9Clusters, by namespace. If the status has no room for all, ready clusters are left out
+	// first.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace
@@ -67,15 +67,15 @@ type ClusterBind9ProviderStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
 }
 
-// ProvidedCluster is the Bind9Cluster of a provider in one namespace.
+// ProvidedCluster is a provider's Bind9Cluster in one namespace.
 type ProvidedCluster struct {
 	// namespace of the Bind9Cluster.
 	// +k8s:validation:minLength=1
 	Namespace string `json:"namespace" protobuf:"bytes,1,opt,name=namespace"`
-	// ready: it is there and ready.
+	// ready is true if the Bind9Cluster exists and is ready.
 	// +optional
 	Ready bool `json:"ready,omitempty" protobuf:"varint,2,opt,name=ready"`
-	// message says why it is not.
+	// message is the reason for ready being false.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }

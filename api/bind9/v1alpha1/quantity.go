@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Quantity is an amount of a resource as it is written: "1Gi", "500m", or a number. It is a text, and not the Quantity
-// of Kubernetes, which is computed while an object is read: one with an exponent of ten digits would keep the API
-// server busy for hours, before anything can refuse it.
+// Quantity is an amount of a resource as written: "1Gi", "500m", or a number. It is a string, because Kubernetes
+// computes its own Quantity while decoding: an exponent of ten digits would keep the API server busy for hours,
+// before validation.
 type Quantity string
 
-// quantityForm bounds what is computed.
+// quantityForm bounds the computation.
 var quantityForm = regexp.MustCompile(`^[+-]?([0-9]{1,18}(\.[0-9]{0,9})?|\.[0-9]{1,9})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
 
-// Parse returns the amount. Its error says what a quantity looks like.
+// Parse returns the amount, or an error with the right form.
 func (q Quantity) Parse() (resource.Quantity, error) {
 	if !quantityForm.MatchString(string(q)) {
 		return resource.Quantity{}, fmt.Errorf(`is no quantity: write at most 18 digits with a suffix, such as "1Gi" or "500m"`)
@@ -27,9 +27,9 @@ func (q Quantity) Parse() (resource.Quantity, error) {
 	return resource.ParseQuantity(string(q))
 }
 
-// UnmarshalJSON takes a text and a number.
+// UnmarshalJSON accepts a string or a number.
 func (q *Quantity) UnmarshalJSON(data []byte) error {
-	var number json.Number // which takes a text too, and judges that as a number
+	var number json.Number // also accepts a string, and checks it as a number
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, (*string)(q))
 	}
@@ -40,11 +40,11 @@ func (q *Quantity) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// OpenAPISchemaType is the type that the OpenAPI generator writes.
+// OpenAPISchemaType returns the type for the OpenAPI generator.
 func (Quantity) OpenAPISchemaType() []string { return []string{"string"} }
 
-// OpenAPISchemaFormat is the format that the OpenAPI generator writes.
+// OpenAPISchemaFormat returns the format for the OpenAPI generator.
 func (Quantity) OpenAPISchemaFormat() string { return "" }
 
-// OpenAPIV3OneOfTypes are the types that the OpenAPI generator writes for OpenAPI 3.
+// OpenAPIV3OneOfTypes returns the types for the OpenAPI 3 generator.
 func (Quantity) OpenAPIV3OneOfTypes() []string { return []string{"string", "number"} }

@@ -7,66 +7,63 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServerSettings say how servers are run. A Bind9Instance has its own where it says them, block by block, else those
-// of its Bind9Cluster.
+// ServerSettings configure servers. Each block set in a Bind9Instance replaces the block of its Bind9Cluster.
 type ServerSettings struct {
 	// version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.
 	// +optional
 	// +k8s:validation:pattern="^9\\.(18|20)$"
 	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`
-	// image is the image of BIND. Absent: the server's default image for the version.
+	// image of BIND. Absent: the server's default image for version.
 	// +optional
 	Image *Image `json:"image,omitempty" protobuf:"bytes,2,opt,name=image"`
-	// config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every
-	// client.
+	// config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.
 	// +optional
 	Config *Config `json:"config,omitempty" protobuf:"bytes,3,opt,name=config"`
-	// agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.
+	// agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.
 	// +optional
 	Agent *Agent `json:"agent,omitempty" protobuf:"bytes,4,opt,name=agent"`
-	// storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on
-	// another node.
+	// storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.
 	// +optional
 	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,5,opt,name=storage"`
-	// placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.
+	// placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.
 	// +optional
 	Placement *Placement `json:"placement,omitempty" protobuf:"bytes,6,opt,name=placement"`
-	// zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them.
-	// Absent: zones of their own namespace alone.
+	// zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent:
+	// none.
 	// +optional
 	ZoneNamespaces *NamespaceSelection `json:"zoneNamespaces,omitempty" protobuf:"bytes,7,opt,name=zoneNamespaces"`
-	// tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a
-	// clusterRef has none of its own. Absent: a key is made and never rotated.
+	// tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for
+	// instances with a clusterRef. Absent: a key without rotation.
 	// +optional
 	TSIGKey *TSIGKey `json:"tsigKey,omitempty" protobuf:"bytes,8,opt,name=tsigKey"`
 }
 
-// Image names a container image. Its repository is one that the server allows
-// (kubizone apiserver --bind9-image-repositories).
+// Image names a container image in a repository allowed by the server (kubizone apiserver
+// --bind9-image-repositories).
 type Image struct {
-	// repository is the image without tag and digest, with its registry: "docker.io/internetsystemsconsortium/bind9".
+	// repository is the image with registry, without tag and digest: "docker.io/internetsystemsconsortium/bind9".
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=255
 	Repository string `json:"repository" protobuf:"bytes,1,opt,name=repository"`
-	// tag of the image. Absent, with no digest either: the version.
+	// tag of the image. Absent, without digest: the version.
 	// +optional
 	// +k8s:validation:maxLength=128
 	Tag string `json:"tag,omitempty" protobuf:"bytes,2,opt,name=tag"`
-	// digest of the image: "sha256:" and 64 hexadecimal digits. It decides where a tag is given too.
+	// digest of the image: "sha256:" and 64 hexadecimal digits. Takes precedence over tag.
 	// +optional
 	// +k8s:validation:pattern="^sha256:[0-9a-f]{64}$"
 	Digest string `json:"digest,omitempty" protobuf:"bytes,3,opt,name=digest"`
-	// pullPolicy is Always, IfNotPresent or Never. Absent: as kubelet decides for a tag.
+	// pullPolicy is Always, IfNotPresent or Never. Absent: kubelet's default for the tag.
 	// +optional
 	PullPolicy PullPolicy `json:"pullPolicy,omitempty" protobuf:"bytes,4,opt,name=pullPolicy,casttype=PullPolicy"`
-	// pullSecrets are names of Secrets of the namespace with which the image is pulled.
+	// pullSecrets are names of Secrets in this namespace for pulling the image.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=10
 	PullSecrets []string `json:"pullSecrets,omitempty" protobuf:"bytes,5,rep,name=pullSecrets"`
 }
 
-// PullPolicy says when kubelet pulls an image.
+// PullPolicy decides when kubelet pulls an image.
 // +enum
 type PullPolicy string
 
@@ -76,31 +73,31 @@ const (
 	PullNever        PullPolicy = "Never"
 )
 
-// Config is BIND's configuration, as far as it may be chosen. The servers are authoritative alone: they resolve no
-// names that are not theirs. An address list has elements of BIND's address_match_list: any, none, localhost,
-// localnets, an IP address, or a prefix as 192.0.2.0/24, each with ! before it where it is excluded.
+// Config is the configurable part of BIND's configuration. The servers are authoritative only, without recursion.
+// Address lists have elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a
+// prefix such as 192.0.2.0/24; a leading ! excludes the element.
 type Config struct {
-	// allowQuery is the address list of clients that are answered. Absent: any.
+	// allowQuery is the address list of clients allowed to query. Absent: any.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
 	AllowQuery []string `json:"allowQuery,omitempty" protobuf:"bytes,1,rep,name=allowQuery"`
-	// allowTransfer is the address list of servers that may transfer the zones. Absent: none but the servers of the
-	// cluster, by their key.
+	// allowTransfer is the address list of servers allowed to transfer zones. Absent: only servers of the cluster, by
+	// their key.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
 	AllowTransfer []string `json:"allowTransfer,omitempty" protobuf:"bytes,2,rep,name=allowTransfer"`
-	// queryLog writes each query to the log of the container. Defaults to false.
+	// queryLog logs each query in the container's log. Defaults to false.
 	// +optional
 	QueryLog bool `json:"queryLog,omitempty" protobuf:"varint,3,opt,name=queryLog"`
-	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
+	// rateLimit enables response rate limiting. Absent: no limit.
 	// +optional
 	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,4,opt,name=rateLimit"`
-	// updateForwarding is the address list of clients whose dynamic updates the servers pass on to the primary of the
-	// zone, which checks their signature. Absent: none.
+	// updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's
+	// primary, which checks the signature. Absent: none.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
@@ -108,13 +105,13 @@ type Config struct {
 	UpdateForwarding []string `json:"updateForwarding,omitempty" protobuf:"bytes,5,rep,name=updateForwarding"`
 }
 
-// RateLimit bounds equal answers to a network.
+// RateLimit configures response rate limiting.
 type RateLimit struct {
-	// responsesPerSecond is the number of equal answers a second to one network, 1 to 1000.
+	// responsesPerSecond is the maximum of equal answers a second to one network, 1 to 1000.
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=1000
 	ResponsesPerSecond int32 `json:"responsesPerSecond" protobuf:"varint,1,opt,name=responsesPerSecond"`
-	// exemptClients is the address list of clients that are not bounded.
+	// exemptClients is the address list of clients without limit.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
@@ -122,21 +119,21 @@ type RateLimit struct {
 	ExemptClients []string `json:"exemptClients,omitempty" protobuf:"bytes,2,rep,name=exemptClients"`
 }
 
-// Agent is the program beside BIND that makes and removes zones there.
+// Agent is the program next to BIND for adding and removing zones.
 type Agent struct {
 	// kind is Kubizone, for kubizone bind-agent, or Bindcar. Defaults to Kubizone.
 	// +optional
 	// +default=ref(AgentKubizone)
 	Kind AgentKind `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind,casttype=AgentKind"`
-	// image is its image. Absent: the server's default image of the kind.
+	// image of the agent. Absent: the server's default image for kind.
 	// +optional
 	Image *Image `json:"image,omitempty" protobuf:"bytes,2,opt,name=image"`
-	// resources of its container.
+	// resources of the agent's container.
 	// +optional
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,3,opt,name=resources"`
 }
 
-// AgentKind is a program that makes and removes zones in BIND.
+// AgentKind is a program for adding and removing zones in BIND.
 // +enum
 type AgentKind string
 
@@ -145,20 +142,19 @@ const (
 	AgentBindcar  AgentKind = "Bindcar"
 )
 
-// TSIGKey is the key that signs transfers and NOTIFY.
+// TSIGKey configures the key for signing transfers and NOTIFY.
 type TSIGKey struct {
-	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A key of another algorithm is
-	// replaced.
+	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A change replaces the key.
 	// +optional
 	// +default=ref(KeyHMACSHA256)
 	Algorithm KeyAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,1,opt,name=algorithm,casttype=KeyAlgorithm"`
-	// rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. It is used when every server
-	// and the hidden primary take it, and the former key is taken for a while after that. Absent: never.
+	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once
+	// every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.
 	// +optional
 	RotateAfter *metav1.Duration `json:"rotateAfter,omitempty" protobuf:"bytes,2,opt,name=rotateAfter"`
 }
 
-// KeyAlgorithm is the algorithm of a key.
+// KeyAlgorithm is a TSIG algorithm.
 // +enum
 type KeyAlgorithm string
 
@@ -168,14 +164,14 @@ const (
 	KeyHMACSHA512 KeyAlgorithm = "hmac-sha512"
 )
 
-// Storage is where BIND keeps its zones.
+// Storage is the volume for BIND's zones.
 type Storage struct {
 	// type is EmptyDir or PersistentVolumeClaim.
 	Type StorageType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=StorageType"`
-	// capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.
+	// capacity of the volume: required with PersistentVolumeClaim, the limit of an emptyDir.
 	// +optional
 	Capacity Quantity `json:"capacity,omitempty" protobuf:"bytes,2,opt,name=capacity,casttype=Quantity"`
-	// storageClassName of the claim. Absent: the default of the cluster.
+	// storageClassName of the claim. Absent: the cluster's default.
 	// +optional
 	// +k8s:validation:maxLength=253
 	StorageClassName string `json:"storageClassName,omitempty" protobuf:"bytes,3,opt,name=storageClassName"`
@@ -190,17 +186,17 @@ const (
 	StoragePersistentVolumeClaim StorageType = "PersistentVolumeClaim"
 )
 
-// Placement says on which nodes pods may run.
+// Placement restricts the nodes of pods.
 type Placement struct {
-	// required refuses nodes where the servers of one role are not spread over zones and nodes
-	// (topology.kubernetes.io/zone, kubernetes.io/hostname); else they are taken where there are no others. Defaults to
-	// false.
+	// required excludes nodes that would not spread the servers of a role over zones and nodes
+	// (topology.kubernetes.io/zone, kubernetes.io/hostname). If false, such nodes are used when there are no others.
+	// Defaults to false.
 	// +optional
 	Required bool `json:"required,omitempty" protobuf:"varint,1,opt,name=required"`
-	// nodeSelector are labels that a node must have.
+	// nodeSelector are required labels of a node.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" protobuf:"bytes,2,rep,name=nodeSelector"`
-	// tolerations are taints that a node may have.
+	// tolerations of the pods for node taints.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=32
@@ -211,9 +207,9 @@ type Placement struct {
 	PriorityClassName string `json:"priorityClassName,omitempty" protobuf:"bytes,4,opt,name=priorityClassName"`
 }
 
-// Toleration is a taint that a node may have, as in a pod.
+// Toleration tolerates a taint, as in a pod.
 type Toleration struct {
-	// key of the taint. Empty, with operator Exists: every taint.
+	// key of the taint. Empty, with operator Exists: all taints.
 	// +optional
 	// +k8s:validation:maxLength=316
 	Key string `json:"key,omitempty" protobuf:"bytes,1,opt,name=key"`
@@ -224,17 +220,17 @@ type Toleration struct {
 	// +optional
 	// +k8s:validation:maxLength=63
 	Value string `json:"value,omitempty" protobuf:"bytes,3,opt,name=value"`
-	// effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: each of them.
+	// effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: all.
 	// +optional
 	Effect TaintEffect `json:"effect,omitempty" protobuf:"bytes,4,opt,name=effect,casttype=TaintEffect"`
-	// tolerationSeconds is how long a pod stays, with NoExecute. Absent: for ever.
+	// tolerationSeconds is the time in seconds before eviction, with NoExecute. Absent: no eviction.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty" protobuf:"varint,5,opt,name=tolerationSeconds"`
 }
 
-// TolerationOperator compares a taint.
+// TolerationOperator matches a taint.
 // +enum
 type TolerationOperator string
 
@@ -243,7 +239,7 @@ const (
 	TolerationExists TolerationOperator = "Exists"
 )
 
-// TaintEffect is what a taint does.
+// TaintEffect is the effect of a taint.
 // +enum
 type TaintEffect string
 
@@ -255,15 +251,15 @@ const (
 
 // Resources of a container.
 type Resources struct {
-	// requests are what it is given at least.
+	// requests are guaranteed amounts.
 	// +optional
 	Requests *Amounts `json:"requests,omitempty" protobuf:"bytes,1,opt,name=requests"`
-	// limits are what it is given at most.
+	// limits are maximum amounts.
 	// +optional
 	Limits *Amounts `json:"limits,omitempty" protobuf:"bytes,2,opt,name=limits"`
 }
 
-// Amounts of the resources of a container.
+// Amounts of resources of a container.
 type Amounts struct {
 	// cpu in processors: "500m", "2".
 	// +optional
@@ -273,7 +269,7 @@ type Amounts struct {
 	Memory Quantity `json:"memory,omitempty" protobuf:"bytes,2,opt,name=memory,casttype=Quantity"`
 }
 
-// Service is how the Service of an instance is reached.
+// Service configures the Service of an instance.
 type Service struct {
 	// type is ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
 	// +optional
@@ -282,11 +278,11 @@ type Service struct {
 	// annotations of the Service.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,2,rep,name=annotations"`
-	// externalTrafficPolicy is Cluster or Local: with Local BIND sees the addresses of clients. Absent: Cluster. Not
+	// externalTrafficPolicy is Cluster or Local. With Local, BIND sees the addresses of clients. Absent: Cluster. Not
 	// with ClusterIP.
 	// +optional
 	ExternalTrafficPolicy TrafficPolicy `json:"externalTrafficPolicy,omitempty" protobuf:"bytes,3,opt,name=externalTrafficPolicy,casttype=TrafficPolicy"`
-	// loadBalancerSourceRanges are prefixes of clients that reach a LoadBalancer. Absent: all.
+	// loadBalancerSourceRanges are the prefixes of clients allowed at a LoadBalancer. Absent: all.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=256
@@ -294,7 +290,7 @@ type Service struct {
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty" protobuf:"bytes,4,rep,name=loadBalancerSourceRanges"`
 }
 
-// ServiceType is how a Service is reached.
+// ServiceType is the type of a Service.
 // +enum
 type ServiceType string
 
@@ -304,7 +300,7 @@ const (
 	ServiceLoadBalancer ServiceType = "LoadBalancer"
 )
 
-// TrafficPolicy is which nodes take traffic from outside.
+// TrafficPolicy decides about the nodes for external traffic.
 // +enum
 type TrafficPolicy string
 
@@ -313,7 +309,7 @@ const (
 	TrafficLocal   TrafficPolicy = "Local"
 )
 
-// NamespaceSelection selects namespaces by name, by label, or by either.
+// NamespaceSelection selects namespaces by name or label.
 type NamespaceSelection struct {
 	// names of namespaces.
 	// +optional
@@ -322,7 +318,7 @@ type NamespaceSelection struct {
 	// +k8s:validation:items:maxLength=63
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Names []string `json:"names,omitempty" protobuf:"bytes,1,rep,name=names"`
-	// selector selects namespaces by their labels. Empty ({}) selects all.
+	// selector selects namespaces by label. Empty ({}) selects all.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,2,opt,name=selector"`
 }

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command publish gives a name its addresses, and returns when every name server of its zone has them. It is the
-// example of docs/clients.md: the typed client, server-side apply, and an informer.
+// Command publish sets the addresses of a name, and returns when every name server of the zone serves them. It is the
+// example of docs/clients.md for the typed client, server-side apply, and an informer.
 //
-// It promises: (1) it writes one Record, and of that the fields that it applies; (2) a refusal ends it with the
-// message of the server.
+// It promises: (1) to write a single Record, and only the applied fields; (2) to end with the server's message if the
+// write is refused.
 //
-// It does not know zones: the server says which zone has the name and whether the namespace may write it.
+// It does not know zones: the server finds the zone of the name, and decides whether the namespace may write there.
 //
 // Read main.go.
 package main

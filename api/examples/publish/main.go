@@ -49,8 +49,8 @@ func publish(ctx context.Context, kubeconfig, namespace, name, fqdn string, addr
 		return err
 	}
 
-	// The answer to the write is the decision: the Record is in a zone, or err says which rule refuses it. A Record
-	// whose name no zone encloses is accepted, waits for one, and says so in its condition Adopted.
+	// If a rule refuses the Record, err names the rule. If no zone encloses the name, the Record is stored without a
+	// zone, and its condition Adopted is False.
 	spec := applyv1alpha1.RecordSpec().WithDomainName(fqdn).WithType("A").WithValues(addresses...)
 	applied, err := client.KubizoneV1alpha1().Records(namespace).Apply(ctx,
 		applyv1alpha1.Record(name, namespace).WithSpec(spec), metav1.ApplyOptions{FieldManager: "publish", Force: true})
@@ -62,7 +62,7 @@ func publish(ctx context.Context, kubeconfig, namespace, name, fqdn string, addr
 		return fmt.Errorf("no zone has it: %s", adopted.Message)
 	}
 
-	// The name servers confirm later, in the condition Ready.
+	// The condition Ready is True when the name servers have confirmed.
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithNamespace(namespace),
 		externalversions.WithTweakListOptions(func(options *metav1.ListOptions) { options.FieldSelector = one }))
@@ -74,7 +74,7 @@ func publish(ctx context.Context, kubeconfig, namespace, name, fqdn string, addr
 		}
 		select {
 		case ready <- record:
-		default: // one is enough
+		default: // ready has a Record already
 		}
 	}
 	handlers := cache.ResourceEventHandlerFuncs{AddFunc: offer, UpdateFunc: func(_, now any) { offer(now) }}

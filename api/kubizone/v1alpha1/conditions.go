@@ -3,127 +3,124 @@
 
 package v1alpha1
 
-// Condition types of Zones and Records (S6.13).
+// Condition types of Zones and Records (S6.12).
 const (
 	// ConditionAdopted of a Record: True while its data is part of a zone.
 	ConditionAdopted = "Adopted"
-	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial.
-	// Of a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a
-	// Delegation: as Accepted.
+	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial. Of
+	// a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a
+	// Delegation: same as Accepted.
 	ConditionReady = "Ready"
-	// ConditionStalled of a Zone, a Record or a DNSClass: True if it has waited for a person for two minutes (S7.4),
-	// else absent.
+	// ConditionStalled of a Zone, a Record or a DNSClass: True after two minutes of waiting for a person (S7.4), else
+	// absent.
 	ConditionStalled = "Stalled"
 	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
 	ConditionDelegated = "Delegated"
-	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, addresses for those in
-	// the zone; or when every class has name servers of its own.
+	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, with addresses for
+	// hosts in the zone; or when every class has its own name servers.
 	ConditionServable = "Servable"
-	// ConditionSettled of a Zone: False while the consequences of a change of it are still being carried out (S7.2),
-	// and while a mass deletion is not let through (S7.5).
+	// ConditionSettled of a Zone: False while a change still cascades (S7.2), or a mass deletion is held (S7.5).
 	ConditionSettled = "Settled"
 )
 
-// ConditionAccepted of a Delegation: True while its rule is in force in the Zone that it names.
+// ConditionAccepted of a Delegation: True while its rule is in force in its Zone.
 const ConditionAccepted = "Accepted"
 
-// ConditionDrifted of a Delivery: True while the provider's records differ from those that it had confirmed, Unknown
-// while they cannot be compared.
+// ConditionDrifted of a Delivery: True while the provider's records differ from those confirmed, Unknown while they
+// cannot be compared.
 const ConditionDrifted = "Drifted"
 
-// ReasonAccepted of the condition Accepted: the rule is in force. The others are ZoneNotFound, if the Zone does not
-// exist or is pending, and LimitExceeded, if a namespace would have more rules than the limit (S4.4).
+// ReasonAccepted of the condition Accepted: the rule is in force. Other reasons: ZoneNotFound for a missing or
+// pending Zone, LimitExceeded for a namespace at its limit of rules (S4.4).
 const ReasonAccepted = "Accepted"
 
-// ReasonKeyNameTaken of the condition Ready of an UpdateKey: the name of its TSIG key is that of another key, of
-// another namespace, or not that of its first use (S13.3).
+// ReasonKeyNameTaken of the condition Ready of an UpdateKey: the TSIG key's name belongs to another key or namespace,
+// or differs from the name at first use (S13.3).
 const ReasonKeyNameTaken = "KeyNameTaken"
 
 // Reasons of the condition Adopted.
 const (
-	// ReasonAdopted: the zone's delegations allow the Record and its data is part of the zone.
+	// ReasonAdopted: the zone's rules allow the Record, and the zone has its data.
 	ReasonAdopted = "Adopted"
-	// ReasonNoEnclosingZone: no Zone of the Record's view encloses its name (S2.3).
+	// ReasonNoEnclosingZone: no Zone of the view encloses the Record's name (S2.3).
 	ReasonNoEnclosingZone = "NoEnclosingZone"
-	// ReasonBelowZoneCut: the zoneRef names a zone, but a longer zone encloses the name (S2.1).
+	// ReasonBelowZoneCut: a zone below the Zone of zoneRef encloses the name (S2.1).
 	ReasonBelowZoneCut = "BelowZoneCut"
-	// ReasonNameHeld: another namespace holds the name; tried again when it is free (S2.7, S4.8).
+	// ReasonNameHeld: another namespace holds the name; retried when the name is free (S2.7, S4.8).
 	ReasonNameHeld = "NameHeld"
-	// ReasonCNAMEConflict: other data at the name excludes this Record, or this Record would exclude it; tried again
-	// when it is gone (S2.7, S5.6).
+	// ReasonCNAMEConflict: the Record and other data at the name exclude each other; retried when the other data is
+	// gone (S2.7, S5.6).
 	ReasonCNAMEConflict = "CNAMEConflict"
-	// ReasonLimitExceeded: a limit of the name, the RRset, the zone or the namespace is reached (S5.8).
+	// ReasonLimitExceeded: the name, the RRset, the zone or the namespace is at a limit (S5.8).
 	ReasonLimitExceeded = "LimitExceeded"
-	// ReasonNameTooLong: the name would have more than 255 octets (S1.3).
+	// ReasonNameTooLong: the absolute name would exceed 255 octets (S1.3).
 	ReasonNameTooLong = "NameTooLong"
-	// ReasonMoving: the Record has left one zone and its adoption by the next is under way (S2.9).
+	// ReasonMoving: the Record has left its zone, and adoption by the next is in progress (S2.9).
 	ReasonMoving = "Moving"
-	// ReasonZoneTerminating: the zone is being deleted and adopts nothing new (S8.2).
+	// ReasonZoneTerminating: the zone is being deleted and adopts no Records (S8.2).
 	ReasonZoneTerminating = "ZoneTerminating"
-	// ReasonTerminating: the Record or its namespace is being deleted, so no zone takes it in (S2.6).
+	// ReasonTerminating: the Record or its namespace is being deleted, so no zone adopts the Record (S2.6).
 	ReasonTerminating = "Terminating"
-	// ReasonValidationFailed: some DNS server would refuse the zone for the data (S5.11); write it anew.
+	// ReasonValidationFailed: some DNS server would reject the zone because of the data (S5.11); rewrite the data.
 	ReasonValidationFailed = "ValidationFailed"
-	// ReasonInvalid: the rules of the zone's content refuse the Record; the message says which.
+	// ReasonInvalid: the rules for zone content refuse the Record; the message has the reason.
 	ReasonInvalid = "Invalid"
 )
 
 // Reasons shared by Adopted and Delegated.
 const (
-	// ReasonZoneNotFound: the Zone named by zoneRef does not exist, or delegates nothing to the namespace of the
-	// object (S2.3, S3.1).
+	// ReasonZoneNotFound: the Zone of zoneRef does not exist, or delegates nothing to the object's namespace (S2.3,
+	// S3.2).
 	ReasonZoneNotFound = "ZoneNotFound"
-	// ReasonDelegationWithdrawn: the zone once allowed this object and no longer does (S2.5, S3.5).
+	// ReasonDelegationWithdrawn: the zone no longer allows the object (S2.5, S3.5).
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"
 )
 
 // Reasons of the condition Delegated.
 const (
-	// ReasonDelegated: the parent delegates this zone and lists its name servers.
+	// ReasonDelegated: the parent delegates the zone and lists its name servers.
 	ReasonDelegated = "Delegated"
-	// ReasonStandalone: no zone encloses this one; a user with the permission established it (S3.3).
+	// ReasonStandalone: no zone encloses this zone; a user with permission established it (S3.3).
 	ReasonStandalone = "Standalone"
-	// ReasonNotDelegated: a zone that appeared above does not list this one (S3.4).
+	// ReasonNotDelegated: a newer zone above does not list this zone (S3.4).
 	ReasonNotDelegated = "NotDelegated"
-	// ReasonParentRenamed: the Zone of spec.zoneRef was made anew with another name, and this one keeps its name; the
-	// message says how to take it along (S1.6).
+	// ReasonParentRenamed: the Zone of spec.zoneRef was recreated with another name, and this zone keeps its name;
+	// the message has the way to follow the parent (S1.6).
 	ReasonParentRenamed = "ParentRenamed"
 )
 
 // Reasons of the condition Servable.
 const (
-	// ReasonServable: name servers load the zone.
 	ReasonServable = "Servable"
-	// ReasonClassNameServers: every class has name servers of its own for the zone, such as one with apexNS: Skip.
+	// ReasonClassNameServers: every class has its own name servers for the zone, for example by apexNS: Skip.
 	ReasonClassNameServers = "ClassNameServers"
-	// ReasonNoNameServers: there is no NS at the apex.
-	ReasonNoNameServers = "NoNameServers"
-	// ReasonNameServerWithoutAddress: an NS at the apex names a host of this zone that has no A or AAAA.
+	ReasonNoNameServers    = "NoNameServers"
+	// ReasonNameServerWithoutAddress: the host of an apex NS is in this zone, without A or AAAA.
 	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
-	// ReasonNameServerIsAlias: an NS at the apex names a host of this zone that is a CNAME (RFC 2181 §10.3).
+	// ReasonNameServerIsAlias: the host of an apex NS is in this zone, with a CNAME (RFC 2181 §10.3).
 	ReasonNameServerIsAlias = "NameServerIsAlias"
-	// ReasonTooManyNameServers: the name servers in this zone have more names than a decision can look at.
+	// ReasonTooManyNameServers: the name servers in this zone have more names than a decision can read.
 	ReasonTooManyNameServers = "TooManyNameServers"
 )
 
-// Reasons of Warnings. The warn-agent of a Warning that another write may answer is its reason: one of these, or that
-// of a condition, as NoNameServers. A client that writes many objects can leave out those that its other writes answer.
+// Reasons of Warnings, sent as warn-agent if another write may resolve the Warning. Reasons of conditions, such as
+// NoNameServers, occur too. Clients can drop a Warning resolved by another of their writes.
 const (
-	// WarningNoRules: a new Zone has no rules, and no Delegation gives it any yet.
+	// WarningNoRules: a new Zone has neither rules nor Delegations.
 	WarningNoRules = "NoRules"
-	// WarningUnnamedGlue: an address lies below NS records that do not name its host. NS records elsewhere may.
+	// WarningUnnamedGlue: an address is below NS records that do not name its host; NS records elsewhere may.
 	WarningUnnamedGlue = "UnnamedGlue"
-	// WarningUnclaimedHost: records name a host that no namespace has yet.
+	// WarningUnclaimedHost: records name a host not claimed by any namespace.
 	WarningUnclaimedHost = "UnclaimedHost"
-	// WarningAbsentHost: a Record names a host of its zone at which nothing stands yet.
+	// WarningAbsentHost: a Record names a host of its zone, and the host has no records yet.
 	WarningAbsentHost = "AbsentHost"
-	// WarningTakesAway: the write takes something away from others, or withdraws it from servers.
+	// WarningTakesAway: the write takes names or records from others, or withdraws zones from servers.
 	WarningTakesAway = "TakesAway"
 )
 
 // Reasons of the condition Settled.
 const (
-	// ReasonSettled: every consequence of the changes so far is carried out.
+	// ReasonSettled: every cascade is finished.
 	ReasonSettled = "Settled"
 	// ReasonCascading: Records or zones are being adopted or released.
 	ReasonCascading = "Cascading"
@@ -133,43 +130,40 @@ const (
 
 // Reasons of the condition Ready.
 const (
-	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13). Of another object: no
-	// controller has judged it yet (S7.11).
+	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13). Of other objects: not
+	// yet judged by a controller (S7.11).
 	ReasonPending = "Pending"
-	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and was withdrawn from classes that
-	// had it (S6.13).
-	ReasonNoClass = "NoClass"
-	// ReasonDelivered: every class in force has confirmed the serial.
+	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and is withdrawn from former classes
+	// (S6.13).
+	ReasonNoClass   = "NoClass"
 	ReasonDelivered = "Delivered"
-	// ReasonAllInstancesConfigured: of a Delivery, every Bind9Instance that the class selects has confirmed the serial.
+	// ReasonAllInstancesConfigured of a Delivery: every Bind9Instance of the class has confirmed the serial.
 	ReasonAllInstancesConfigured = "AllInstancesConfigured"
-	// ReasonNotAdopted: the Record is in no zone, so there is nothing to deliver.
-	ReasonNotAdopted = "NotAdopted"
-	// ReasonNotDelegatedOrServable: the zone is held back by another condition, which says more.
+	ReasonNotAdopted             = "NotAdopted"
+	// ReasonNotDelegatedOrServable: another condition of the zone prevents delivery.
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind = "SerialBehind"
-	// ReasonFrozen: the stored content of the zone does not match its hash, so the last proven content is served, or
+	// ReasonFrozen: the stored content of the zone does not match its hash; the last proven content is served, or
 	// none.
 	ReasonFrozen = "Frozen"
 )
 
-// LabelParentZone is set on every adopted object to `<zone>.<namespace>`, cut with a short hash over 63 characters.
-// It is output: setting it associates nothing (S6.12).
+// LabelParentZone of an adopted object is `<zone>.<namespace>`, shortened with a hash above 63 characters. Output
+// only: setting the label has no effect (S6.12).
 const LabelParentZone = "kubi.zone/parent-zone"
 
-// LabelDynamic is "true" on Records that updates (RFC 2136) made. AnnotationUpdateKey names the UpdateKey of the last
-// update, and AnnotationUpdateID is the id of its message.
+// LabelDynamic is "true" on Records made by updates (RFC 2136). AnnotationUpdateKey names the UpdateKey of the last
+// update, AnnotationUpdateID the id of its message.
 const (
 	LabelDynamic        = "kubi.zone/dynamic"
 	AnnotationUpdateKey = "kubi.zone/update-key"
 	AnnotationUpdateID  = "kubi.zone/update-id"
 )
 
-// LabelExternalDNS is on Records that endpoints of external-dns became: the owner. LabelCluster names the cluster that
-// they come from, where that is another one, and is on namespaces that such a cluster may use.
-// AnnotationExternalDNSResource is KIND/NAMESPACE/NAME of the object that a Record comes from,
-// AnnotationExternalDNSTexts what the TXT registry of external-dns has written about it.
+// LabelExternalDNS is the owner on Records made for external-dns. LabelCluster names their cluster if it is another,
+// and marks namespaces that cluster may use. AnnotationExternalDNSResource is KIND/NAMESPACE/NAME of the Record's
+// source, AnnotationExternalDNSTexts the content of external-dns's TXT registry for the Record.
 const (
 	LabelExternalDNS              = "kubi.zone/external-dns"
 	LabelCluster                  = "kubi.zone/cluster"
@@ -180,40 +174,38 @@ const (
 // FinalizerDelivery keeps an object until its data at providers is withdrawn or retained (S8.3).
 const FinalizerDelivery = "kubi.zone/delivery"
 
-// AnnotationAcceptSerial of a Zone accepts a jump of its serial over 2²⁴ to the value of a secondary (S6.11).
+// AnnotationAcceptSerial of a Zone accepts a jump of its serial by more than 2²⁴ to a secondary's (S6.11).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 
-// AnnotationPublishDeletions of a Zone names a serial that it had. When it changes, what the zone's own namespace
-// removed since that serial, and removes within ten minutes, is delivered (S7.5).
+// AnnotationPublishDeletions of a Zone names a serial of the zone. A change of the value delivers deletions by the
+// zone's own namespace since that serial, and during the next ten minutes (S7.9).
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
-// AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". What the rules of the
-// zone allow these no more is released when the annotation begins to name them, before the withdrawalGracePeriod is
-// over (S3.6).
+// AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". A namespace newly
+// named loses at once the Records and zones no longer allowed by the rules, before the end of the
+// withdrawalGracePeriod (S3.6).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
-// AnnotationDelete of a Zone has the uid of that Zone as its value. Only with it a Zone is deleted that has Records or
-// child zones of other namespaces (S8.1).
+// AnnotationDelete of a Zone has the Zone's uid. Deletion of a Zone with Records or child zones of other namespaces
+// needs the annotation (S8.1).
 const AnnotationDelete = "kubi.zone/delete"
 
-// AnnotationOnConflict of a Record, "wait": where the data at its name would refuse its creation, it is stored and
-// waits until that goes (S2.14). For tools that make new objects before they delete old ones.
+// AnnotationOnConflict of a Record, "wait": if data at its name refuses the creation, the Record is stored and waits
+// for the data to go (S2.14). For tools that create new objects before deleting old.
 const AnnotationOnConflict = "kubi.zone/on-conflict"
 
-// OnConflictWait is the only value of AnnotationOnConflict.
 const OnConflictWait = "wait"
 
-// AnnotationDefaultClass of a DNSClass, "true": it delivers every zone that names no class.
+// AnnotationDefaultClass of a DNSClass, "true": the class delivers every zone without dnsClassRefs.
 const AnnotationDefaultClass = "kubi.zone/is-default-class"
 
-// AnnotationBudget of a Namespace says what its Records and Zones may take instead of what the server's flags say:
-// "stored=1Gi,written=4Mi", either or both, each may be "unlimited" (S9).
+// AnnotationBudget of a Namespace overrides the server's flags for its budget, with any of
+// "stored=1Gi,written=4Mi,clusters=50"; "unlimited" is a value of each (S9.3).
 const AnnotationBudget = "kubi.zone/budget"
 
-// AnnotationPaused of a Zone, "true": nothing of it is delivered until it is gone.
+// AnnotationPaused of a Zone, "true": nothing of the zone is delivered while set.
 const AnnotationPaused = "kubi.zone/paused"
 
-// AnnotationVerifyRequestedAt of a Zone asks for it to be compared with what its providers have, and for what failed
-// to be tried again, now. Any other value than before is another request; status.lastVerifyRequest of its Deliveries
-// is the one that was carried out.
+// AnnotationVerifyRequestedAt of a Zone requests an immediate comparison with its providers and a retry of failures.
+// Each new value is a new request; status.lastVerifyRequest of a Delivery is the last completed.
 const AnnotationVerifyRequestedAt = "kubi.zone/verify-requested-at"

@@ -5,8 +5,8 @@ package v1alpha1
 
 import "time"
 
-// Defaults of S6.6, in seconds. The `+default` markers of the fields name them, and the server sets them.
-// The ttl has no marker, because classes may have a default for it.
+// Defaults in seconds (S6.6), named by the `+default` markers. The ttl has no marker, because a class may set a
+// default.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400
@@ -15,15 +15,14 @@ const (
 	DefaultNegativeResponseCache int32 = 360
 )
 
-// DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone that names none (S3.6).
+// DefaultWithdrawalGracePeriod is the default withdrawalGracePeriod of a Zone (S3.6).
 const DefaultWithdrawalGracePeriod = 24 * time.Hour
 
-// DefaultMaxDeletePercent is the share of a zone's RRsets that its own namespace may remove within ten minutes where
-// spec.limits does not say another (S7.5). The other two numbers of that rule, ten RRsets and ten minutes, are
-// constants in pkg/law/deletions.go.
+// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). The minimum of ten RRsets and the
+// period of ten minutes are constants in pkg/law/deletions.go.
 const DefaultMaxDeletePercent = 30
 
-// MaxDeletePercentOf is the share that a zone with these limits, which may be nil, has.
+// MaxDeletePercentOf returns the maxDeletePercent of limits, or the default if nil or unset.
 func MaxDeletePercentOf(limits *ZoneLimits) int64 {
 	if limits == nil || limits.MaxDeletePercent == nil {
 		return DefaultMaxDeletePercent
@@ -31,15 +30,15 @@ func MaxDeletePercentOf(limits *ZoneLimits) int64 {
 	return int64(*limits.MaxDeletePercent)
 }
 
-// DefaultDriftInterval is the driftInterval of a DNSClass that names none.
+// DefaultDriftInterval is the default driftInterval of a DNSClass.
 const DefaultDriftInterval = time.Hour
 
 // RRClass is a DNS class.
 // +enum
 type RRClass string
 
-// ClassIN is the only DNS class there is here (S5.5).
+// ClassIN is the only supported DNS class (S5.5).
 const ClassIN RRClass = "IN"
 
-// DefaultWebhookTimeout bounds one request to a webhook, in seconds.
+// DefaultWebhookTimeout is the default timeout of a webhook request, in seconds.
 const DefaultWebhookTimeout int32 = 30

@@ -11,9 +11,8 @@ import (
 // +genclient:noStatus
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child
-// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone apply together with those in its
-// spec.delegations.
+// Delegation is a rule for a Zone of its namespace, as a separate object: names and types, or child zones, for up to
+// 16 namespaces. The rules of all Delegations of a Zone apply together with its spec.delegations.
 type Delegation struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -22,18 +21,18 @@ type Delegation struct {
 
 	// spec is the rule.
 	Spec DelegationSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status tells whether the rule is in force. The server writes it, and ignores what a client sends here.
+	// status is the observed state of the Delegation. The server writes it, and ignores values from clients.
 	// +optional
 	Status DelegationStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// DelegationSpec is a rule for one Zone.
+// DelegationSpec is a rule for a Zone.
 type DelegationSpec struct {
-	// zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.
+	// zoneRef names the Zone, in the namespace of the Delegation. Immutable.
 	ZoneRef DelegatedZone `json:"zoneRef" protobuf:"bytes,1,opt,name=zoneRef"`
 
-	// namespaces that the rule applies to, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one
-	// namespace alone, or shared, and a rule for its base name.
+	// namespaces of the rule, 1 to 16. Records at a wildcard such as "*.apps" need a rule for a single namespace, or
+	// a shared rule, and a rule for the wildcard's base name.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16
@@ -41,21 +40,21 @@ type DelegationSpec struct {
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces" protobuf:"bytes,2,rep,name=namespaces"`
 
-	// records are the Records the rule allows.
+	// records are the allowed Records.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	Records []RecordDelegation `json:"records,omitempty" protobuf:"bytes,3,rep,name=records"`
 
-	// zones are patterns of the child zones the rule allows, written as records[].pattern.
+	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,4,rep,name=zones"`
 
-	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
-	// Without it they are Records.
+	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
+	// need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
@@ -71,17 +70,17 @@ type DelegatedZone struct {
 
 // DelegationStatus is the observed state of a Delegation.
 type DelegationStatus struct {
-	// observedGeneration is the metadata.generation that this status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.
+	// zoneRef names the Zone in which the rule is in force. Absent: none.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,2,opt,name=zoneRef"`
-	// records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It lags
-	// by about ten seconds at most.
+	// records is the number of Records of the rule's namespaces in that Zone, by any rule. Lags by at most about ten
+	// seconds.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
-	// conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.
+	// conditions: Accepted is True while the rule is in force in the Zone; Ready has the same value.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -11,12 +11,12 @@ import (
 // +genclient:nonNamespaced
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DNSClass is a way by which zones reach name servers. It has exactly one provider block. Cluster admins write
-// classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write
+// classes; tenants name them in spec.dnsClassRefs of zones.
 type DNSClass struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes it a default class, which
-	// delivers every zone that names no class.
+	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every
+	// zone without dnsClassRefs.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -27,36 +27,36 @@ type DNSClass struct {
 	Status DNSClassStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// DNSClassSpec is the desired state of a class. It has exactly one provider block.
+// DNSClassSpec is the desired state of a class.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl in seconds, 0 to 2147483647, that is written into a Zone of the class created without
-	// one. A change of it changes no existing Zone. Absent: the default of Zones.
+	// defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no
+	// existing Zone. Absent: the default of Zones.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
-	// nameServers are written into a Zone of the class created without any. A change of them changes no existing
-	// Zone. Only names relative to the zone may have addresses.
+	// nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names
+	// relative to the zone may have addresses.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 
-	// namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class,
-	// none for any other.
+	// namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for
+	// others.
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
-	// views are the views whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty:
-	// the default view alone. A class delivers one zone of a name, that of the default view before any other.
+	// views are the views of delivered zones: "" is the default view, "*" every view. Absent or empty: the default
+	// view alone. Among zones of one name the class delivers the default view's, else the first.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
 
-	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it the class does
-	// not connect to a host that resolves to one of them.
+	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even
+	// after name resolution.
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`
 
@@ -64,50 +64,49 @@ type DNSClassSpec struct {
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
 
-	// requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent:
+	// requestsPerSecond is the maximum rate of requests to the provider, for all zones together, 1 to 10000. Absent:
 	// 50.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
-	// driftInterval is how often each zone is compared with what the provider has, and with transfer and bind9 how
-	// often servers are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
-	// are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent:
-	// 1h, with transfer and bind9 1m.
+	// driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and
+	// bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are
+	// repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent:
+	// 1h; with transfer and bind9 1m.
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
-	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
+	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC
+	// 9432).
 	// +optional
 	Transfer *TransferProvider `json:"transfer,omitempty" protobuf:"bytes,6,opt,name=transfer"`
 
-	// rfc2136 writes into an existing primary by dynamic update (RFC 2136).
+	// rfc2136 writes to an existing primary by dynamic update (RFC 2136).
 	// +optional
 	RFC2136 *RFC2136Provider `json:"rfc2136,omitempty" protobuf:"bytes,7,opt,name=rfc2136"`
 
-	// webhook calls an HTTP service that writes into a DNS provider.
+	// webhook calls an HTTP service for a DNS provider.
 	// +optional
 	Webhook *WebhookProvider `json:"webhook,omitempty" protobuf:"bytes,8,opt,name=webhook"`
 
-	// bind9 hands zones to BIND 9 servers that are objects: the Bind9Instances of a Bind9Cluster, and those that labels
-	// select. They follow the class's catalog zone.
+	// bind9 delivers to BIND 9 servers declared as objects: the Bind9Instances of a Bind9Cluster, or selected by
+	// labels.
 	// +optional
 	Bind9 *Bind9Provider `json:"bind9,omitempty" protobuf:"bytes,15,opt,name=bind9"`
 
-	// allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under
-	// the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy
-	// were Delete.
+	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
+	// later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
-	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion
-	// withdraws every zone of the class from its servers.
+	// deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
 
-// NamespaceSelection selects namespaces by name, by label, or by either.
+// NamespaceSelection selects namespaces by name or label.
 type NamespaceSelection struct {
 	// names of namespaces.
 	// +optional
@@ -116,7 +115,7 @@ type NamespaceSelection struct {
 	// +k8s:validation:items:maxLength=63
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Names []string `json:"names,omitempty" protobuf:"bytes,1,rep,name=names"`
-	// selector selects namespaces by their labels. Empty ({}) selects all.
+	// selector selects namespaces by label. Empty ({}) selects all.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty" protobuf:"bytes,2,opt,name=selector"`
 }
@@ -131,7 +130,7 @@ type SecretReference struct {
 	Namespace string `json:"namespace" protobuf:"bytes,2,opt,name=namespace"`
 }
 
-// SecretKeyReference names one value in a Secret.
+// SecretKeyReference names a value in a Secret.
 type SecretKeyReference struct {
 	// name of the Secret.
 	// +k8s:validation:minLength=1
@@ -139,67 +138,66 @@ type SecretKeyReference struct {
 	// namespace of the Secret.
 	// +k8s:validation:minLength=1
 	Namespace string `json:"namespace" protobuf:"bytes,2,opt,name=namespace"`
-	// key of the value in the Secret's data.
+	// key in the Secret's data.
 	// +k8s:validation:minLength=1
 	Key string `json:"key" protobuf:"bytes,3,opt,name=key"`
 }
 
-// TransferProvider is the hidden primary.
+// TransferProvider configures the hidden primary.
 type TransferProvider struct {
-	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
-	// answers with its serial; one with signs, or with signer, when it has the data of that serial.
+	// secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial,
+	// or, with signs or signer, has the data of that serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=address
 	// +k8s:validation:maxItems=100
 	Secondaries []Secondary `json:"secondaries,omitempty" protobuf:"bytes,1,rep,name=secondaries"`
 
-	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that get NOTIFY for new
-	// serials. Ready does not wait for them.
+	// alsoNotify are further addresses for NOTIFY ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"). Ready does not
+	// wait for them.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
 	AlsoNotify []string `json:"alsoNotify,omitempty" protobuf:"bytes,2,rep,name=alsoNotify"`
 
-	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
-	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of
-	// secondaries alone may transfer.
+	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries
+	// may transfer.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 
-	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is
-	// served.
+	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,4,opt,name=catalogZone"`
 }
 
-// Secondary is one name server that transfers zones.
+// Secondary is a name server that transfers zones.
 type Secondary struct {
-	// address of the server, an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
+	// address is the server's IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
 	// +k8s:validation:minLength=1
 	Address string `json:"address" protobuf:"bytes,1,opt,name=address"`
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has
-	// the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, its own
+	// configuration has the zones, and it gets no NOTIFY for the catalog. Defaults to Follow.
 	// +optional
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
-	// signs says that the server signs the zones that it transfers (DNSSEC), so that its serials are its own: they are
-	// not compared with those of the zone and never raise them. The server has a serial when its data equals that of
-	// the serial, without the records of DNSSEC; this is found out by transfers from the server, which it has to allow
-	// to its TSIG key, or without one to the controller's address.
+	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which are not compared with
+	// the zone's and never raise it. The server counts as having a serial when its data, without DNSSEC records,
+	// equals the data of that serial. To compare, the controller transfers the zone from the server: allow this for
+	// its TSIG key, or without a key for the controller's address.
 	// +optional
 	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
-	// signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as
-	// that one writes it. The server has a serial when it answers with a serial of the signer that has it, and gets
-	// NOTIFY for the catalog zone alone. Absent: the server transfers its zones from Kubizone.
+	// signer is the address of a secondary in this list with signs, in the same spelling, from which the server
+	// transfers its zones. The server counts as having a serial when its answers have a serial under which the signer
+	// has that data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
 	// +optional
 	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 }
 
-// CatalogUse is how a secondary uses the class's catalog zone.
+// CatalogUse decides about a secondary's use of the class's catalog zone.
 // +enum
 type CatalogUse string
 
@@ -208,49 +206,50 @@ const (
 	CatalogIgnore CatalogUse = "Ignore"
 )
 
-// Bind9Provider is a set of BIND 9 servers. A server is in it if clusterRef or an element of instancesFrom selects it,
-// and if it takes the zones of every namespace that the class may deliver (spec.zoneNamespaces of the Bind9Instance, or
-// of its Bind9Cluster). A zone is Ready when every one of them answers with its serial.
+// Bind9Provider is a set of BIND 9 servers: those selected by clusterRef or instancesFrom that accept the zones of
+// every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is
+// Ready when every server answers with its serial.
 type Bind9Provider struct {
 	// clusterRef selects the Bind9Instances of a Bind9Cluster.
 	// +optional
 	ClusterRef *Bind9ClusterReference `json:"clusterRef,omitempty" protobuf:"bytes,1,opt,name=clusterRef"`
 
-	// instancesFrom select Bind9Instances of namespaces by their labels.
+	// instancesFrom select Bind9Instances by namespace and label.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=16
 	InstancesFrom []Bind9InstanceSelection `json:"instancesFrom,omitempty" protobuf:"bytes,2,rep,name=instancesFrom"`
 
-	// catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a
-	// trailing dot. The mode Catalog needs it, and the others have none.
+	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog,
+	// refused in others.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,3,opt,name=catalogZone"`
 
-	// mode is how zones reach the servers. It is immutable: a zone that came in one way does not leave in another.
+	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults
+	// to Catalog.
 	// +optional
 	// +default=ref(Bind9ModeCatalog)
 	Mode Bind9Mode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=Bind9Mode"`
 
-	// primaries are the addresses of the hidden primary as the servers reach it, each an IP address with or without a
-	// port (53): "192.0.2.1", "[2001:db8::1]:5353". The mode Transfer needs them, and the others have none.
+	// primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53):
+	// "192.0.2.1", "[2001:db8::1]:5353". Required in mode Transfer, refused in others.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=16
 	Primaries []string `json:"primaries,omitempty" protobuf:"bytes,5,rep,name=primaries"`
 }
 
-// Bind9Mode is how zones reach BIND 9 servers.
+// Bind9Mode selects how BIND 9 servers get zones.
 // +enum
 type Bind9Mode string
 
 const (
 	// Bind9ModeCatalog: the servers follow the catalog zone of the class.
 	Bind9ModeCatalog Bind9Mode = "Catalog"
-	// Bind9ModeTransfer: the agent of each server makes each zone a secondary of the hidden primary.
+	// Bind9ModeTransfer: each server's agent configures each zone as a secondary of the hidden primary.
 	Bind9ModeTransfer Bind9Mode = "Transfer"
-	// Bind9ModeUpdate: the agent of each server with the role Primary makes each zone there, and dynamic updates
-	// (RFC 2136) write its records. Servers with the role Secondary are secondaries of one of these.
+	// Bind9ModeUpdate: the agent of each server with role Primary creates the zone, and dynamic updates (RFC 2136)
+	// write its records. Servers with role Secondary transfer from these.
 	Bind9ModeUpdate Bind9Mode = "Update"
 )
 
@@ -266,39 +265,38 @@ type Bind9ClusterReference struct {
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
-// Bind9InstanceSelection selects Bind9Instances.
+// Bind9InstanceSelection selects Bind9Instances by namespace and label.
 type Bind9InstanceSelection struct {
-	// selector is compared with their labels. An empty one selects all instances of the namespaces.
+	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
-	// namespaces are the names of the namespaces of the instances. A server of a class gets all zones of the class, and
-	// the authors of an instance choose its labels: an instance of another namespace is not in the class, whatever
-	// labels it has.
+	// namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the
+	// class, and authors of an instance choose its labels.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=64
 	Namespaces []string `json:"namespaces" protobuf:"bytes,2,rep,name=namespaces"`
 }
 
-// RFC2136Provider is a primary that takes dynamic updates.
+// RFC2136Provider is a primary for dynamic updates.
 type RFC2136Provider struct {
-	// server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.
+	// server is the host name or IP address for updates, over TCP, with or without a port (53).
 	// +k8s:validation:minLength=1
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
-	// transferServer is the server from which the zone is transferred for comparison. Absent: server.
+	// transferServer is the server for zone transfers, used in comparisons. Absent: server.
 	// +optional
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
-	// hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
-	// foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep
-	// leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at
-	// other names or of other types stay either way. Defaults to Keep.
+	// foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep
+	// they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names
+	// or types always stay. Defaults to Keep.
 	// +optional
 	// +default=ref(ForeignRecordsKeep)
 	ForeignRecords ForeignRecords `json:"foreignRecords,omitempty" protobuf:"bytes,4,opt,name=foreignRecords,casttype=ForeignRecords"`
 }
 
-// ForeignRecords is what happens to records of others at a name and type of the zone.
+// ForeignRecords is the treatment of foreign records with a name and type of the zone.
 // +enum
 type ForeignRecords string
 
@@ -307,13 +305,13 @@ const (
 	ForeignRecordsReplace ForeignRecords = "Replace"
 )
 
-// WebhookProvider is an HTTP service that speaks the webhook protocol.
+// WebhookProvider is an HTTP service with the webhook protocol.
 type WebhookProvider struct {
 	// server is the base URL, http or https.
 	// +k8s:validation:pattern="^[Hh][Tt][Tt][Pp][Ss]?://."
 	// +k8s:validation:maxLength=2048
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
-	// timeoutSeconds bounds one request, 1 to 30. Defaults to 30.
+	// timeoutSeconds is the timeout of a request, 1 to 30. Defaults to 30.
 	// +optional
 	// +default=ref(DefaultWebhookTimeout)
 	// +k8s:validation:minimum=1
@@ -322,20 +320,20 @@ type WebhookProvider struct {
 	// hmacAuth signs requests.
 	// +optional
 	HMACAuth *HMACAuth `json:"hmacAuth,omitempty" protobuf:"bytes,3,opt,name=hmacAuth"`
-	// tls configures how server and client authenticate.
+	// tls configures TLS authentication of server and client.
 	// +optional
 	TLS *WebhookTLS `json:"tls,omitempty" protobuf:"bytes,4,opt,name=tls"`
-	// bearerTokenFrom names a token sent in the Authorization header; only with https.
+	// bearerTokenFrom names a token for the Authorization header; https only.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
-	// apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or
-	// compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares
+	// it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.
 	// +optional
 	// +default=ref(ApexNSDeliver)
 	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
 }
 
-// ApexNS is whether the NS RRset at the apex of zones is delivered.
+// ApexNS decides about delivery of the NS RRset at the apex.
 // +enum
 type ApexNS string
 
@@ -344,13 +342,13 @@ const (
 	ApexNSSkip    ApexNS = "Skip"
 )
 
-// HMACAuth signs requests with a shared secret. Exactly one of secretRef and secret is given.
+// HMACAuth signs requests with a shared secret, in exactly one of secretRef and secret.
 type HMACAuth struct {
 	// secretRef names the shared secret.
 	// +optional
 	SecretRef *SecretKeyReference `json:"secretRef,omitempty" protobuf:"bytes,1,opt,name=secretRef"`
-	// secret is the shared secret itself, for tests: every user with read permission for classes sees it.
-	// kubizone up accepts it with --allow-inline-secrets, and no other server.
+	// secret is the shared secret in plain text, for tests: every reader of the class sees it. Only kubizone up with
+	// --allow-inline-secrets accepts it.
 	// +optional
 	Secret string `json:"secret,omitempty" protobuf:"bytes,2,opt,name=secret"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.
@@ -359,7 +357,7 @@ type HMACAuth struct {
 	Algorithm HMACAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,3,opt,name=algorithm,casttype=HMACAlgorithm"`
 }
 
-// HMACAlgorithm is the hash of an HMAC.
+// HMACAlgorithm is the hash function of an HMAC.
 // +enum
 type HMACAlgorithm string
 
@@ -368,10 +366,9 @@ const (
 	HMACAlgorithmSHA512 HMACAlgorithm = "SHA512"
 )
 
-// WebhookTLS configures how server and client authenticate.
+// WebhookTLS configures TLS authentication of server and client.
 type WebhookTLS struct {
-	// caBundle are the PEM certificates of the authorities that the server's certificate is verified with. Absent:
-	// those of the system.
+	// caBundle are PEM certificates of authorities for verifying the server's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,1,opt,name=caBundle"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.
@@ -381,13 +378,13 @@ type WebhookTLS struct {
 
 // DNSClassStatus is the observed state of a class.
 type DNSClassStatus struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// lastHealthCheck is the time of the last health check of the provider.
+	// lastHealthCheck is the time of the provider's last health check.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty" protobuf:"bytes,2,opt,name=lastHealthCheck"`
-	// health is its result. It is information and delays no delivery.
+	// health is the result of the last health check. Delivery does not depend on it.
 	// +optional
 	Health *ClassHealth `json:"health,omitempty" protobuf:"bytes,3,opt,name=health"`
 	// conditions: Ready and Stalled.
@@ -397,9 +394,8 @@ type DNSClassStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// keyNames are the names of the TSIG keys of transfer that are in use. Another class with another key of one of
-	// these names is not served, whichever was made first; a class keeps the names while it is paused and while its
-	// Secrets are away.
+	// keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is
+	// not served, even if older. Names are kept while the class is paused or its Secrets are missing.
 	// +optional
 	// +listType=atomic
 	KeyNames []string `json:"keyNames,omitempty" protobuf:"bytes,5,rep,name=keyNames"`
@@ -419,14 +415,14 @@ const (
 	HealthStatusUnknown   HealthStatus = "Unknown"
 )
 
-// ClassHealth is the answer to a health check.
+// ClassHealth is the result of a health check.
 type ClassHealth struct {
 	// status is Healthy, Unhealthy or Unknown.
 	Status HealthStatus `json:"status" protobuf:"bytes,1,opt,name=status,casttype=HealthStatus"`
-	// lastCheck is the time of the check.
+	// lastCheck is the time of the health check.
 	// +optional
 	LastCheck *metav1.Time `json:"lastCheck,omitempty" protobuf:"bytes,2,opt,name=lastCheck"`
-	// message is for people.
+	// message explains the status, for people.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the API types of kubi.zone/v1alpha1: Zone, Record, Delegation, DNSClass, Delivery, and the
-// two computed subresources of a Zone, ZoneEntries and ZoneChanges.
+// Package v1alpha1 defines the API of kubi.zone/v1alpha1: Zone, Record, Delegation, DNSClass, Delivery, UpdateKey; the
+// computed subresources ZoneEntries and ZoneChanges; the requests ChangeSet, NameReview and UpdateRequest.
 //
-// It promises: (1) the comment of a field is what `kubectl explain` prints, with format, unit, default and source;
-// (2) every condition type and reason of this group is a constant of conditions.go; (3) JSON of an accepted object
-// never changes its meaning; (4) what is exported goes or changes as docs/support.md says.
+// It promises: (1) `kubectl explain` prints the comment of a field, with format, unit, default and source; (2) every
+// condition type and reason of this group has a constant in conditions.go; (3) the JSON of an accepted object keeps its
+// meaning; (4) exported names change only as docs/support.md allows.
 //
-// It does not know DNS: it parses, validates and decides nothing. It sets no defaults: the server does, on every
-// write. It imports apimachinery alone, because clients vendor it.
+// It does not know DNS, and parses, validates and decides nothing. The server sets defaults, on every write. The only
+// import is apimachinery, because clients vendor this package.
 //
 // Read record_types.go first, then zone_types.go.
 //

@@ -9,14 +9,14 @@ import (
 
 // Forms of ZoneEntries and ZoneChanges.
 const (
-	// FormEntries answers with resolved entries: absolute names, served TTLs, SOA and glue (the default).
+	// FormEntries is the default: resolved entries with absolute names, served TTLs, SOA and glue.
 	FormEntries = "entries"
-	// FormDefinition answers with the definition: header and RRsets as defined, names relative to the zone. What
-	// feeds another view.
+	// FormDefinition is the zone's definition: header and RRsets, names relative to the zone. It can feed another
+	// view.
 	FormDefinition = "definition"
 )
 
-// Formats of the answer that a query parameter can ask for where a header cannot be set.
+// Formats for query parameters, for clients that cannot set a header.
 const (
 	FormatText  = "text"
 	FormatJSON  = "json"
@@ -25,11 +25,10 @@ const (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneEntries is the content of a zone at one serial: every entry, SOA first, then in canonical order (RFC 4034
-// §6.1).
+// ZoneEntries is the content of a zone at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).
 type ZoneEntries struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata of the Zone (name, namespace, uid), and `continue` if a limit cut the answer.
+	// metadata of the Zone (name, namespace, uid), and `continue` if the limit cut the answer.
 	// +optional
 	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -38,33 +37,32 @@ type ZoneEntries struct {
 	// view is the zone's view, empty for the default view.
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
-	// serial is the serial that the whole answer is of.
+	// serial of the whole answer.
 	Serial int64 `json:"serial" protobuf:"varint,4,opt,name=serial"`
-	// hash is the zone's hash at that serial.
+	// hash is the zone's hash at serial.
 	Hash string `json:"hash" protobuf:"bytes,5,opt,name=hash"`
 
-	// entries are the entries, in the form `entries`.
+	// entries of the zone, in form `entries`.
 	// +optional
 	// +listType=atomic
 	Entries []Entry `json:"entries,omitempty" protobuf:"bytes,6,rep,name=entries"`
 
-	// contentGeneration is the zone's status.contentGeneration at that serial, in the form `definition`.
+	// contentGeneration is the zone's status.contentGeneration at serial, in form `definition`.
 	// +optional
 	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,7,opt,name=contentGeneration"`
-	// contentState is the set hash of the rrsets, in the form `definition`.
+	// contentState is the set hash of rrsets, in form `definition`.
 	// +optional
 	ContentState string `json:"contentState,omitempty" protobuf:"bytes,8,opt,name=contentState"`
-	// header is what the SOA and the zone's own name servers are made from, in the form `definition`.
+	// header is the source of the SOA and of the zone's own name servers, in form `definition`.
 	// +optional
 	Header *ZoneHeader `json:"header,omitempty" protobuf:"bytes,9,opt,name=header"`
-	// rrsets are the RRsets as defined, in the form `definition`.
+	// rrsets are the RRsets as defined, in form `definition`.
 	// +optional
 	// +listType=atomic
 	RRsets []RRset `json:"rrsets,omitempty" protobuf:"bytes,10,rep,name=rrsets"`
 }
 
-// ZoneViewMeta names the Zone an answer is of. It has the members of an object's metadata that mean something here
-// and `continue` of a list's.
+// ZoneViewMeta names the Zone of an answer, in fields of object metadata and `continue` of list metadata.
 type ZoneViewMeta struct {
 	// name of the Zone.
 	// +optional
@@ -75,13 +73,13 @@ type ZoneViewMeta struct {
 	// uid of the Zone.
 	// +optional
 	UID string `json:"uid,omitempty" protobuf:"bytes,3,opt,name=uid"`
-	// continue asks for the rest, at the same serial, when a limit cut the answer. The server answers 410 Gone when
-	// it no longer has that serial.
+	// continue is the token for the rest of an answer cut by the limit, at the same serial. 410 Gone if the serial is
+	// no longer held.
 	// +optional
 	Continue string `json:"continue,omitempty" protobuf:"bytes,4,opt,name=continue"`
 }
 
-// Entry is one resource record of a zone.
+// Entry is a resource record of a zone.
 type Entry struct {
 	// fqdn is the absolute owner name in canonical form.
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
@@ -93,8 +91,7 @@ type Entry struct {
 	TTL int64 `json:"ttl" protobuf:"varint,4,opt,name=ttl"`
 	// rdata is the data in presentation format with absolute names.
 	RData string `json:"rdata" protobuf:"bytes,5,opt,name=rdata"`
-	// sources are the Records that define the entry, when asked for with `sources=true`. Entries made by the zone
-	// itself have none.
+	// sources are the Records of the entry, with `sources=true`. Empty for entries made by the zone.
 	// +optional
 	// +listType=atomic
 	Sources []RecordReference `json:"sources,omitempty" protobuf:"bytes,6,rep,name=sources"`
@@ -108,7 +105,7 @@ type RecordReference struct {
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
-// ZoneHeader is what a zone's SOA, but the serial, and its own name servers are made from.
+// ZoneHeader is the source of a zone's SOA, except the serial, and of its own name servers.
 type ZoneHeader struct {
 	// fqdn is the zone's name.
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
@@ -134,7 +131,7 @@ type ZoneHeader struct {
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 }
 
-// RRset is one RRset as defined.
+// RRset is an RRset as defined.
 type RRset struct {
 	// owner is the owner name relative to the zone, "@" for the zone's own name.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
@@ -142,14 +139,14 @@ type RRset struct {
 	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
 	// ttl is "inherit", a number of seconds, or "min(inherit,N)".
 	TTL string `json:"ttl" protobuf:"bytes,3,opt,name=ttl"`
-	// data are the values as defined: a name without a trailing dot is relative to the zone.
+	// data are the values as defined. Names without a trailing dot are relative to the zone.
 	// +listType=atomic
 	Data []string `json:"data" protobuf:"bytes,4,rep,name=data"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneChanges is what changed in a zone between two serials.
+// ZoneChanges is the difference of a zone between two serials.
 type ZoneChanges struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid).
@@ -166,11 +163,11 @@ type ZoneChanges struct {
 	// until is the serial after the last change.
 	Until int64 `json:"until" protobuf:"varint,5,opt,name=until"`
 
-	// changes are the changes in order, one a serial, in the form `entries`.
+	// changes are in order, one for each serial, in form `entries`.
 	// +optional
 	// +listType=atomic
 	Changes []ZoneChange `json:"changes,omitempty" protobuf:"bytes,6,rep,name=changes"`
-	// steps are the changes of the definition in order, one a serial, in the form `definition`.
+	// steps are the changes of the definition in order, one for each serial, in form `definition`.
 	// +optional
 	// +listType=atomic
 	Steps []ZoneStep `json:"steps,omitempty" protobuf:"bytes,7,rep,name=steps"`
@@ -178,61 +175,61 @@ type ZoneChanges struct {
 
 // ZoneChange is the difference between a serial and the next (RFC 1995 §4).
 type ZoneChange struct {
-	// from is the serial before.
+	// from is the serial before the change.
 	From int64 `json:"from" protobuf:"varint,1,opt,name=from"`
-	// to is the serial after.
+	// to is the serial after the change.
 	To int64 `json:"to" protobuf:"varint,2,opt,name=to"`
-	// time is when it was committed.
+	// time of the commit.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty" protobuf:"bytes,3,opt,name=time"`
-	// removed are the entries that were removed, the SOA included.
+	// removed entries, including the SOA.
 	// +optional
 	// +listType=atomic
 	Removed []Entry `json:"removed,omitempty" protobuf:"bytes,4,rep,name=removed"`
-	// added are the entries that were added, the SOA included.
+	// added entries, including the SOA.
 	// +optional
 	// +listType=atomic
 	Added []Entry `json:"added,omitempty" protobuf:"bytes,5,rep,name=added"`
-	// by is the user whose request made the change, for callers who may list Records and ask for `sources=true`.
+	// by is the user who made the change, with `sources=true`, for callers with permission to list Records.
 	// +optional
 	By string `json:"by,omitempty" protobuf:"bytes,6,opt,name=by"`
-	// record is the Record written, for callers who may list Records and ask for `sources=true`.
+	// record is the Record written, with `sources=true`, for callers with permission to list Records.
 	// +optional
 	Record *RecordReference `json:"record,omitempty" protobuf:"bytes,7,opt,name=record"`
 }
 
-// ZoneStep is the difference of the definition between a serial and the next. Steps apply and undo.
+// ZoneStep is the difference of the definition between a serial and the next. Steps can be applied and undone.
 type ZoneStep struct {
-	// contentGeneration is the zone's status.contentGeneration after the step: each step counts one up.
+	// contentGeneration is the zone's status.contentGeneration after the step, one more than before.
 	ContentGeneration int64 `json:"contentGeneration" protobuf:"varint,1,opt,name=contentGeneration"`
 	// serial after the step.
 	Serial int64 `json:"serial" protobuf:"varint,2,opt,name=serial"`
 	// contentState after the step.
 	ContentState string `json:"contentState" protobuf:"bytes,3,opt,name=contentState"`
-	// time is when it was committed.
+	// time of the commit.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty" protobuf:"bytes,4,opt,name=time"`
-	// headerBefore is the header before, when the step changed it.
+	// headerBefore is the header before the step, if changed.
 	// +optional
 	HeaderBefore *ZoneHeader `json:"headerBefore,omitempty" protobuf:"bytes,5,opt,name=headerBefore"`
-	// headerAfter is the header after, when the step changed it.
+	// headerAfter is the header after the step, if changed.
 	// +optional
 	HeaderAfter *ZoneHeader `json:"headerAfter,omitempty" protobuf:"bytes,6,opt,name=headerAfter"`
-	// removed are the values that were removed.
+	// removed values.
 	// +optional
 	// +listType=atomic
 	Removed []Row `json:"removed,omitempty" protobuf:"bytes,7,rep,name=removed"`
-	// added are the values that were added.
+	// added values.
 	// +optional
 	// +listType=atomic
 	Added []Row `json:"added,omitempty" protobuf:"bytes,8,rep,name=added"`
-	// ttls are the changes of an RRset's ttl.
+	// ttls are changes of RRsets' ttl.
 	// +optional
 	// +listType=atomic
 	TTLs []TTLChange `json:"ttls,omitempty" protobuf:"bytes,9,rep,name=ttls"`
 }
 
-// Row is one value as defined.
+// Row is a value as defined.
 type Row struct {
 	// owner is the owner name relative to the zone, "@" for the zone's own name.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
@@ -242,16 +239,16 @@ type Row struct {
 	Data string `json:"data" protobuf:"bytes,3,opt,name=data"`
 }
 
-// TTLChange is a change of the ttl of one RRset.
+// TTLChange is a change of an RRset's ttl.
 type TTLChange struct {
 	// owner is the owner name relative to the zone.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
 	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
-	// before is the ttl before, as in RRset; absent where there was no such RRset.
+	// before is the ttl before, as in RRset. Absent: no such RRset before.
 	// +optional
 	Before string `json:"before,omitempty" protobuf:"bytes,3,opt,name=before"`
-	// after is the ttl after; absent where there is no such RRset any more.
+	// after is the ttl after. Absent: no such RRset after.
 	// +optional
 	After string `json:"after,omitempty" protobuf:"bytes,4,opt,name=after"`
 }
@@ -262,19 +259,19 @@ type TTLChange struct {
 type ZoneEntriesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// limit is the maximum number of entries in an answer; 0 is all. metadata.continue is set if there are more.
+	// limit is the maximum number of entries, 0 for all. metadata.continue is set if there are more.
 	// +optional
 	Limit int64 `json:"limit,omitempty" protobuf:"varint,1,opt,name=limit"`
-	// continue is the token of the previous answer.
+	// continue is the token from the previous answer.
 	// +optional
 	Continue string `json:"continue,omitempty" protobuf:"bytes,2,opt,name=continue"`
-	// type selects entries of one RR type.
+	// type selects entries by RR type.
 	// +optional
 	Type string `json:"type,omitempty" protobuf:"bytes,3,opt,name=type"`
-	// name selects entries of one owner name, absolute or relative to the zone.
+	// name selects entries by owner name, absolute or relative to the zone.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,4,opt,name=name"`
-	// sources adds to each entry the Records that define it; it needs permission to list Records in all namespaces.
+	// sources adds the Records of each entry. Needs permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,5,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
@@ -291,15 +288,13 @@ type ZoneEntriesOptions struct {
 type ZoneChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// since is the serial after which changes are wanted; 0 is the oldest that the server holds, with watch the
-	// present one.
+	// since is the serial before the first change. 0: the oldest held by the server; with watch, the current serial.
 	// +optional
 	Since int64 `json:"since,omitempty" protobuf:"varint,1,opt,name=since"`
-	// until is the last serial wanted; 0 is the present one. It cannot be combined with watch.
+	// until is the serial after the last change. 0: the current serial. Not with watch.
 	// +optional
 	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
-	// sources adds to each change the user and the Record that made it; it needs permission to list Records in all
-	// namespaces.
+	// sources adds user and Record to each change. Needs permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
 	// form is `entries` (the default) or `definition`.
@@ -308,9 +303,9 @@ type ZoneChangesOptions struct {
 	// format is `json`, `table` or `text`, for clients that cannot set the Accept header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
-	// watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of
-	// type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410
-	// if the serial is not held any more.
+	// watch continues with new changes until client or server ends the watch. Each change is a metav1.WatchEvent of
+	// type MODIFIED with a ZoneChanges of one serial. An event of type ERROR has a Status with the reason for the
+	// end: 410 if the serial is no longer held.
 	// +optional
 	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
 }

@@ -7,19 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxNameReviewRules is how many rules the answer to a NameReview without a name has at most.
+// MaxNameReviewRules is the maximum number of rules in the answer to a NameReview without a name.
 const MaxNameReviewRules = 500
 
 // +genclient
 // +genclient:onlyVerbs=create
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// NameReview answers whether its namespace may have a Record of a name and a type, as a dry run of the creation would:
-// by which rule, or why not. It is created and answered, and not stored. The user that creates it needs the right to
-// create Records in the namespace.
+// NameReview answers whether its namespace may have a Record of a name and type, like a dry run of the creation: the
+// rule that allows it, or the reason for a refusal. The server answers a create and stores nothing. Needs permission
+// to create Records in the namespace.
 type NameReview struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata needs no name: nothing of it is stored.
+	// metadata needs no name and is not stored.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
@@ -33,86 +33,87 @@ type NameReview struct {
 
 // NameReviewSpec is the question.
 type NameReviewSpec struct {
-	// name is absolute, with or without the dot at its end. Absent: the answer lists the rules for the namespace.
+	// name is absolute, with or without trailing dot. Absent: the answer lists the namespace's rules.
 	// +optional
 	// +k8s:validation:maxLength=1024
 	Name string `json:"name,omitempty" protobuf:"bytes,1,opt,name=name"`
-	// type of the Record: a mnemonic in any case, or TYPE123 (RFC 3597). A name needs it.
+	// type of the Record: a mnemonic in any case, or TYPE123 (RFC 3597). Required with name.
 	// +optional
 	// +k8s:validation:maxLength=32
 	Type string `json:"type,omitempty" protobuf:"bytes,2,opt,name=type"`
-	// view of the zone. Empty: the default view, and without a name every view.
+	// view of the zone. Empty: the default view; without name, every view.
 	// +optional
 	// +k8s:validation:maxLength=63
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 }
 
-// NameClaim says whose a name is.
+// NameClaim is the holder of a name.
 // +enum
 type NameClaim string
 
 const (
-	// NameClaimMine is the namespace of the NameReview.
+	// NameClaimMine: the namespace of the NameReview.
 	NameClaimMine NameClaim = "Mine"
-	// NameClaimAnother is another one, which is not named.
+	// NameClaimAnother: another namespace, not disclosed.
 	NameClaimAnother NameClaim = "Another"
-	// NameClaimUnclaimed is no namespace.
+	// NameClaimUnclaimed: no namespace.
 	NameClaimUnclaimed NameClaim = "Unclaimed"
 )
 
-// NameReviewStatus is the answer. Of a name that no rule gives to the namespace it is the one of a name without a zone.
+// NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is the same as for a name
+// without a zone.
 type NameReviewStatus struct {
-	// zone is the name of the zone that would take the Record. Absent: none does.
+	// zone is the name of the zone for the Record. Absent: none.
 	// +optional
 	Zone string `json:"zone,omitempty" protobuf:"bytes,1,opt,name=zone"`
-	// allowed says whether the zone would take the Record, as far as that does not depend on its data.
+	// allowed is true if the zone would accept the Record, as far as its data does not matter.
 	Allowed bool `json:"allowed" protobuf:"varint,2,opt,name=allowed"`
-	// rule is the pattern of the rule by which it would.
+	// rule is the pattern of the rule that allows the Record.
 	// +optional
 	Rule string `json:"rule,omitempty" protobuf:"bytes,3,opt,name=rule"`
-	// reason says why it would not, with the number of the rule and the next step.
+	// reason for a refusal, with rule number and next step.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
-	// claimed says whose the name is, or one above or below that comes with it: Mine, Another or
-	// Unclaimed. Absent: no rule gives the namespace the name that the Record would claim.
+	// claimed is the holder of the name, or of a name above or below that comes with it: Mine, Another or Unclaimed.
+	// Absent: no rule gives the namespace the name the Record would claim.
 	// +optional
 	Claimed NameClaim `json:"claimed,omitempty" protobuf:"bytes,5,opt,name=claimed,casttype=NameClaim"`
-	// contact of the zone, as spec.contact of the Zone has it.
+	// contact is spec.contact of the Zone.
 	// +optional
 	Contact string `json:"contact,omitempty" protobuf:"bytes,6,opt,name=contact"`
-	// warnings are those that the creation would have, as far as they do not depend on its data.
+	// warnings of the creation, as far as the data does not matter.
 	// +optional
 	// +listType=atomic
 	Warnings []string `json:"warnings,omitempty" protobuf:"bytes,7,rep,name=warnings"`
-	// rules are those that give the namespace names, in the answer to a question without a name: at most 500.
+	// rules that give the namespace names, if spec.name is absent. At most 500.
 	// +optional
 	// +listType=atomic
 	Rules []NameReviewRule `json:"rules,omitempty" protobuf:"bytes,8,rep,name=rules"`
-	// remaining is how many rules there are beside them.
+	// remaining is the number of rules left out.
 	// +optional
 	Remaining int64 `json:"remaining,omitempty" protobuf:"varint,9,opt,name=remaining"`
 }
 
-// NameReviewRule is what one rule of a zone gives a namespace. It has records or zones. Names at and below a zone below
-// are that one's.
+// NameReviewRule has the records or zones that a zone's rule gives a namespace. Names at and below a child zone
+// belong to the child.
 type NameReviewRule struct {
 	// zone is the name of the zone.
 	Zone string `json:"zone" protobuf:"bytes,1,opt,name=zone"`
-	// view of the zone; absent: the default view.
+	// view of the zone. Absent: the default view.
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
-	// records are patterns of names with types, as in the rule.
+	// records are patterns with types, as in the rule.
 	// +optional
 	// +listType=atomic
 	Records []RecordDelegation `json:"records,omitempty" protobuf:"bytes,3,rep,name=records"`
-	// zones are patterns of names of child zones.
+	// zones are patterns of child zones.
 	// +optional
 	// +listType=atomic
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,4,rep,name=zones"`
 	// contact of the zone.
 	// +optional
 	Contact string `json:"contact,omitempty" protobuf:"bytes,5,opt,name=contact"`
-	// elsewhere says that these patterns give no name: zones that this one delegates have all of theirs.
+	// elsewhere is true if these patterns give no name, because delegated zones have all matching names.
 	// +optional
 	Elsewhere bool `json:"elsewhere,omitempty" protobuf:"varint,6,opt,name=elsewhere"`
 }

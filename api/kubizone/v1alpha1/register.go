@@ -9,25 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupName is the API group of every type in this package.
+// GroupName is the API group.
 const GroupName = "kubi.zone"
 
-// SchemeGroupVersion is the group and version of every type in this package.
+// SchemeGroupVersion is the API group and version.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 var (
-	// SchemeBuilder collects what a client's scheme needs to know of this version, which is its types.
+	// SchemeBuilder registers the types of this version.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-	// AddToScheme registers the types of this version in a scheme.
+	// AddToScheme adds the types of this version to a scheme.
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
-// Kind qualifies a kind of this group and version.
+// Kind returns kind with the group.
 func Kind(kind string) schema.GroupKind {
 	return SchemeGroupVersion.WithKind(kind).GroupKind()
 }
 
-// Resource qualifies a resource of this group.
+// Resource returns resource with the group.
 func Resource(resource string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(resource).GroupResource()
 }

@@ -10,43 +10,43 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// UpdateKey lets what signs with one TSIG key write Records of its namespace by dynamic update (RFC 2136): those that
-// its records allow and that the rules of the zone allow the namespace. It is a narrow right: a writer of the Secret
-// has it, and no other right.
+// UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136),
+// within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no
+// other.
 type UpdateKey struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec says which key may write what.
+	// spec is the key and its permissions.
 	Spec UpdateKeySpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status tells whether the key is taken, and what came of its updates.
+	// status is the observed state of the key and of its last updates.
 	// +optional
 	Status UpdateKeyStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// UpdateKeySpec says which key may write what.
+// UpdateKeySpec is a key and its permissions.
 type UpdateKeySpec struct {
-	// tsigSecretRef names the Secret of the key, in the namespace of the UpdateKey. Its data are those of a TSIG key as
-	// tsig-keygen writes it: name, algorithm (default hmac-sha256) and secret, in base64.
+	// tsigSecretRef names the Secret with the key, in the namespace of the UpdateKey. Data as written by tsig-keygen:
+	// name, algorithm (default hmac-sha256) and secret, in base64.
 	TSIGSecretRef UpdateKeySecret `json:"tsigSecretRef" protobuf:"bytes,1,opt,name=tsigSecretRef"`
-	// view of the zones that are updated. Empty: the default view. Immutable.
+	// view of the updated zones. Empty: the default view. Immutable.
 	// +optional
 	// +k8s:validation:maxLength=63
 	View string `json:"view,omitempty" protobuf:"bytes,2,opt,name=view"`
-	// records are what the key may write, 1 to 16 elements.
+	// records are the names and types the key may write, 1 to 16 elements.
 	// +required
 	// +listType=atomic
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16
 	Records []UpdateKeyRecords `json:"records" protobuf:"bytes,3,rep,name=records"`
-	// transfer says what the key may transfer by AXFR: None; Own, what updates made for the namespace and the key may
+	// transfer is the permission for AXFR: None; Own, Records of the namespace made by updates, of names the key may
 	// write; Zone, each zone of the namespace. Defaults to None.
 	// +optional
 	// +default=ref(UpdateTransferNone)
 	Transfer UpdateTransfer `json:"transfer,omitempty" protobuf:"bytes,4,opt,name=transfer,casttype=UpdateTransfer"`
-	// suspended refuses what the key signs.
+	// suspended refuses messages of the key.
 	// +optional
 	Suspended bool `json:"suspended,omitempty" protobuf:"varint,5,opt,name=suspended"`
 }
@@ -59,48 +59,48 @@ type UpdateKeySecret struct {
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 }
 
-// UpdateKeyRecords are names and types that a key may write.
+// UpdateKeyRecords are names and types a key may write.
 type UpdateKeyRecords struct {
-	// pattern of names, absolute: it ends in a dot ("_acme-challenge.*.apps.example.org."). A leading label "*" stands
-	// for one or more labels, any other one for exactly one.
+	// pattern of absolute names, with a trailing dot ("_acme-challenge.*.apps.example.org."). A leading label "*"
+	// matches one or more labels, any other "*" exactly one.
 	// +k8s:validation:minLength=1
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
-	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type but NS, DS, DNSKEY, CDS,
-	// CDNSKEY, CSYNC and DNAME, which must be named.
+	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY,
+	// CDS, CDNSKEY, CSYNC and DNAME, which need an explicit mention.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 }
 
-// UpdateTransfer says what an UpdateKey may transfer.
+// UpdateTransfer is an UpdateKey's permission for AXFR.
 // +enum
 type UpdateTransfer string
 
 const (
-	// UpdateTransferNone is nothing.
+	// UpdateTransferNone: none.
 	UpdateTransferNone UpdateTransfer = "None"
-	// UpdateTransferOwn is what updates made for the namespace, of what the key may write.
+	// UpdateTransferOwn: Records of the namespace made by updates, of names the key may write.
 	UpdateTransferOwn UpdateTransfer = "Own"
-	// UpdateTransferZone is each zone of the namespace.
+	// UpdateTransferZone: each zone of the namespace.
 	UpdateTransferZone UpdateTransfer = "Zone"
 )
 
-// UpdateKeyStatus is the observed state of an UpdateKey. A primary writes it.
+// UpdateKeyStatus is the observed state of an UpdateKey, written by a primary.
 type UpdateKeyStatus struct {
-	// observedGeneration is the metadata.generation that the condition is about.
+	// observedGeneration is the metadata.generation described by the condition.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// keyName is the name of the TSIG key at its first use. Another name in the Secret is not taken.
+	// keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.
 	// +optional
 	KeyName string `json:"keyName,omitempty" protobuf:"bytes,2,opt,name=keyName"`
-	// lastUpdate is the last update that changed something, as it was some ten seconds ago.
+	// lastUpdate is the last update with changes. Lags by about ten seconds.
 	// +optional
 	LastUpdate *UpdateKeyUpdate `json:"lastUpdate,omitempty" protobuf:"bytes,3,opt,name=lastUpdate"`
-	// lastRefusal is the last update that was refused, as it was some ten seconds ago.
+	// lastRefusal is the last refused update. Lags by about ten seconds.
 	// +optional
 	LastRefusal *UpdateKeyRefusal `json:"lastRefusal,omitempty" protobuf:"bytes,4,opt,name=lastRefusal"`
-	// conditions: Ready is True while a primary takes the key.
+	// conditions: Ready is True while a primary accepts the key.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -113,17 +113,17 @@ type UpdateKeyStatus struct {
 type UpdateKeyUpdate struct {
 	// time of the update.
 	Time metav1.Time `json:"time" protobuf:"bytes,1,opt,name=time"`
-	// serial of the zone with it.
+	// serial of the zone with the update.
 	Serial int64 `json:"serial" protobuf:"varint,2,opt,name=serial"`
 }
 
-// UpdateKeyRefusal is an update that changed nothing.
+// UpdateKeyRefusal is a refused update.
 type UpdateKeyRefusal struct {
 	// time of the update.
 	Time metav1.Time `json:"time" protobuf:"bytes,1,opt,name=time"`
 	// rcode of the answer.
 	RCode string `json:"rcode" protobuf:"bytes,2,opt,name=rcode"`
-	// message says why.
+	// message is the reason for the refusal.
 	Message string `json:"message" protobuf:"bytes,3,opt,name=message"`
 }
 
@@ -141,45 +141,45 @@ type UpdateKeyList struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// UpdateRequest is a message of DNS UPDATE that an UpdateKey signed. A primary creates it at updatekeys/update, and the
-// server carries it out and answers with the RCODE. It is not stored.
+// UpdateRequest is a DNS UPDATE message signed by an UpdateKey. A primary creates it at updatekeys/update; the server
+// applies it, answers with the RCODE, and stores nothing.
 type UpdateRequest struct {
 	metav1.TypeMeta `json:",inline"`
-	// metadata is empty: nothing of it is stored.
+	// metadata is empty and not stored.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is what the message says.
+	// spec is the content of the message.
 	Spec UpdateRequestSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status of the answer has the outcome.
+	// status has the outcome, in the answer.
 	// +optional
 	Status UpdateRequestStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// UpdateRequestSpec is what a message says.
+// UpdateRequestSpec is the content of a message.
 type UpdateRequestSpec struct {
 	// zone of the message, absolute.
 	// +k8s:validation:minLength=1
 	Zone string `json:"zone" protobuf:"bytes,1,opt,name=zone"`
-	// from is the address that sent the message.
+	// from is the sender's address.
 	// +optional
 	From string `json:"from,omitempty" protobuf:"bytes,2,opt,name=from"`
-	// prerequisites are the records of the section of that name (RFC 2136 §2.4).
+	// prerequisites are the records of the Prerequisite section (RFC 2136 §2.4).
 	// +optional
 	// +listType=atomic
 	Prerequisites []UpdateRequestRecord `json:"prerequisites,omitempty" protobuf:"bytes,3,rep,name=prerequisites"`
-	// updates are the records of the section of that name (RFC 2136 §2.5).
+	// updates are the records of the Update section (RFC 2136 §2.5).
 	// +optional
 	// +listType=atomic
 	Updates []UpdateRequestRecord `json:"updates,omitempty" protobuf:"bytes,4,rep,name=updates"`
-	// id identifies the signed octets: a message that comes again has the same one. Records that it writes carry it as
-	// the annotation kubi.zone/update-id.
+	// id identifies the signed octets: a repeated message has the same id. Records written by the message carry the
+	// id in the annotation kubi.zone/update-id.
 	// +optional
 	// +k8s:validation:maxLength=64
 	ID string `json:"id,omitempty" protobuf:"bytes,5,opt,name=id"`
 }
 
-// UpdateRequestRecord is one record of a message.
+// UpdateRequestRecord is a record of a message.
 type UpdateRequestRecord struct {
 	// name of the record, absolute.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
@@ -190,22 +190,23 @@ type UpdateRequestRecord struct {
 	// ttl in seconds.
 	// +optional
 	TTL int64 `json:"ttl,omitempty" protobuf:"varint,4,opt,name=ttl"`
-	// data in presentation format; absent where the record has none.
+	// data in presentation format. Absent if the record has none.
 	// +optional
 	Data string `json:"data,omitempty" protobuf:"bytes,5,opt,name=data"`
 }
 
 // UpdateRequestStatus is the outcome of a message.
 type UpdateRequestStatus struct {
-	// rcode of the answer, as NOERROR or REFUSED.
+	// rcode of the answer, such as NOERROR or REFUSED.
 	RCode string `json:"rcode" protobuf:"bytes,1,opt,name=rcode"`
-	// message says why it is not NOERROR.
+	// message is the reason for any other rcode than NOERROR.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,2,opt,name=message"`
-	// serial of the zone with the update; absent where nothing was to change.
+	// serial of the zone with the update. Absent if nothing changed.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,3,opt,name=serial"`
-	// share is what updates made in the zone of what the key may write, in the answer of updatekeys/share.
+	// share has the records made by updates in the zone, of names the key may write, in the answer of
+	// updatekeys/share.
 	// +optional
 	// +listType=atomic
 	Share []UpdateRequestRecord `json:"share,omitempty" protobuf:"bytes,4,rep,name=share"`

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// makeRefusal is a refusal of Kubizone, with its reason as cause.
 func makeRefusal(reason string) error {
 	err := apierrors.NewForbidden(v1alpha1.Resource("records"), "api", errors.New("zone example.org. does not delegate A at api.example.org."))
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(reason)}}
@@ -71,7 +70,7 @@ func TestCoded_eachCauseHasOneCode(t *testing.T) {
 	}
 }
 
-// A server that a user's kubeconfig names may answer with any text.
+// A server in a user's kubeconfig may answer any text.
 func TestCoded_boundsTheText(t *testing.T) {
 	err := coded(apierrors.NewForbidden(v1alpha1.Resource("records"), "api", errors.New(strings.Repeat("é", 1<<20))))
 	if size := len(err.Error()); size > 2*maxErrorText || !utf8.ValidString(err.Error()) {
@@ -82,7 +81,7 @@ func TestCoded_boundsTheText(t *testing.T) {
 	}
 }
 
-// Each reason that a Record may have for being in no zone has a code of its own.
+// Each reason for not being adopted has a code.
 func TestNotAdopted_knowsEachReason(t *testing.T) {
 	source, err := os.ReadFile("../../../api/kubizone/v1alpha1/conditions.go")
 	if err != nil {

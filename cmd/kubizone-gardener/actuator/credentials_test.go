@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// makeKubeconfig returns one with the given fields of its cluster and its user, in YAML's flow form.
 func makeKubeconfig(cluster, user string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {" + cluster + "}}], users: [{name: u, user: {" + user + "}}]}"
 }
@@ -89,7 +88,7 @@ func TestReadSecret_refusesWhatIsIncomplete(t *testing.T) {
 	}
 }
 
-// A project of a landscape brings its own Secrets, so a kubeconfig may be an attack on the controller.
+// Projects bring their own Secrets, so a kubeconfig may attack the controller.
 func TestReadKubeconfig_executesAndReadsNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("of the controller"), 0o600); err != nil {
@@ -130,7 +129,7 @@ func TestReadKubeconfig_executesAndReadsNothing(t *testing.T) {
 	}
 }
 
-// The status of a DNSRecord has the error, and users of the project read it.
+// Users of the project read the error in the DNSRecord's status.
 func TestReadKubeconfig_errorsHoldNoSecret(t *testing.T) {
 	for _, text := range []string{"apiVersion: v1\nkind: Config\nusers: s3cr3t", "s3cr3t",
 		makeKubeconfig("server: 'https://s3cr3t.example.org', proxy-url: 'http://s3cr3t'", "token: s3cr3t"),
@@ -142,7 +141,7 @@ func TestReadKubeconfig_errorsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// A project may bring a Secret with a server of its own, which answers what it likes.
+// A project's Secret may name a server that answers anything.
 func TestNewClient_isNotHeldSentOnOrFilled(t *testing.T) {
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// codesOf are the codes of an error, which has exactly one.
 func codesOf(t *testing.T, err error) gardencorev1beta1.ErrorCode {
 	t.Helper()
 	codes := v1beta1helper.ExtractErrorCodes(err)
@@ -183,7 +182,7 @@ func TestRecordName_followsFromNameAndTypeAlone(t *testing.T) {
 			}
 		}
 	}
-	// A later version of this controller has to find what this one made.
+	// Later versions of the controller must find this version's Records.
 	if got := RecordName("api.foo.example.org", "A"); got != "api-foo-example-org-a-edbda2e26437e1ac" {
 		t.Errorf("name %q", got)
 	}

@@ -29,12 +29,11 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// hasForm says whether a set of the exam can be written: of its texts two have octets that are not printable.
+// hasForm excludes CAA, and two texts of the conformance suite with unprintable octets.
 func hasForm(set delivery.RRset) bool {
 	return set.Type != rdata.CAA && !slices.Contains([]string{"control", "injection"}, set.Name.Labels()[0])
 }
 
-// connectClass puts the client of a class before a backend.
 func connectClass(t *testing.T, backend server.Backend) func(t *testing.T) delivery.Provider {
 	handler := must.Get(server.New(server.Config{
 		Backend: backend, Algorithm: protocol.SHA256, Secrets: func() ([][]byte, error) { return [][]byte{[]byte("s")}, nil },
@@ -49,7 +48,7 @@ func connectClass(t *testing.T, backend server.Backend) func(t *testing.T) deliv
 	}
 }
 
-// clock is the backend's: what others write is seen when a listing is old.
+// A foreign write shows after the listing expires.
 type clock struct{ passed atomic.Int64 }
 
 func (c *clock) readTime() time.Time           { return time.Unix(1_800_000_000, c.passed.Load()) }
@@ -59,7 +58,7 @@ func isPoison(e endpoint) bool { return strings.HasPrefix(e.DNSName, "poison.") 
 
 func (c changes) listWritten() []endpoint { return slices.Concat(c.Create, c.UpdateNew, c.Delete) }
 
-// From plan to provider: client, HTTP, reference server, the contract of external-dns.
+// From plan to provider: client, HTTP, reference server, external-dns' webhook contract.
 func TestBackend_passesTheExam(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -104,7 +103,7 @@ func TestBackend_passesTheExam(t *testing.T) {
 					for i, set := range sets {
 						for j, data := range set.Data {
 							if data == `"twostrings"` && c.plain {
-								sets[i].Data[j] = `"two" "strings"` // it has no strings
+								sets[i].Data[j] = `"two" "strings"` // without character strings
 							}
 						}
 					}
@@ -120,13 +119,11 @@ func TestBackend_passesTheExam(t *testing.T) {
 	}
 }
 
-// applyOne writes one RRset.
 func applyOne(t *testing.T, backend server.Backend, set protocol.RRset) error {
 	t.Helper()
 	return backend.Apply(t.Context(), zone, []protocol.RRset{set})[0]
 }
 
-// statusOf is that of the answer to an error, 0 for success.
 func statusOf(err error) int {
 	var refusal *protocol.Error
 	switch {
@@ -157,7 +154,7 @@ func manySets(t *testing.T, n int) (sets []protocol.RRset) {
 	return sets
 }
 
-// What costs one record costs the others nothing, and each is told its own.
+// A failing record costs the others nothing, and each record has its own result.
 func TestApply_besideFailures(t *testing.T) {
 	poison := makeSet(t, "poison", rdata.A, "192.0.2.66")
 	for _, c := range []struct {
@@ -203,8 +200,7 @@ func TestApply_besideFailures(t *testing.T) {
 	}
 }
 
-// A provider that has not the zone answers with success. It is nothing that a record could be blamed for, and is not
-// asked once for each.
+// A provider without the zone answers success. No record is blamed, and the zone is not asked per record.
 func TestApply_withoutTheZone(t *testing.T) {
 	f, url := startFake(t, "other.example")
 	backend := openBackend(t, Config{URL: url})
@@ -219,7 +215,7 @@ func TestApply_withoutTheZone(t *testing.T) {
 	}
 }
 
-// A provider that fails half of the time, or answers 429, has everything in the end, and no record is blamed.
+// A provider with failures or 429 half of the time gets everything eventually, and no record is blamed.
 func TestApply_whileTheProviderIsBusy(t *testing.T) {
 	for _, answer := range []int{http.StatusTooManyRequests, http.StatusInternalServerError} {
 		for _, after := range []bool{false, true} {
@@ -258,7 +254,7 @@ func TestApply_whileTheProviderIsBusy(t *testing.T) {
 	}
 }
 
-// What external-dns has no form for is refused before it is asked, with the reason; to remove it is success.
+// A record that external-dns cannot express is refused with the reason, before a request; its removal succeeds.
 func TestApply_withoutAForm(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	backend := openBackend(t, Config{URL: url})
@@ -285,7 +281,7 @@ func TestApply_withoutAForm(t *testing.T) {
 	expectStatus(t, "NS below the apex", applyOne(t, backend, makeSet(t, "sub", rdata.NS, "ns.example.net.")), 0)
 }
 
-// A provider that would write something else, as Route 53 writes an alias for a CNAME, is not let.
+// A provider that would write something else, as Route 53 an alias for a CNAME, is not used.
 func TestApply_whatIsAdjusted(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	f.adjust = func(wishes []endpoint) (adjusted []endpoint) {
@@ -319,7 +315,7 @@ func TestApply_whatIsAdjusted(t *testing.T) {
 	}
 }
 
-// Routing policies and aliases stay as they are, and what cannot stand beside others is told so.
+// Routing policies and aliases stay, and conflicting records are refused.
 func TestApply_besideForeignEndpoints(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	theirs := []endpoint{
@@ -352,7 +348,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 			t.Errorf("%+v became %+v", e, got)
 		}
 	}
-	// In one request what is removed makes room, and the last word on an RRset counts.
+	// Within a request removals make room, and an RRset's last item counts.
 	f.countAsked("POST /records")
 	results := backend.Apply(t.Context(), zone, []protocol.RRset{
 		makeSet(t, "host", rdata.A, "192.0.2.7"), makeSet(t, "host", rdata.A), alias,
@@ -365,7 +361,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 	}
 }
 
-// A text that begins with a quote is one where the provider has texts as they are.
+// A text that begins with a quote stays a text at a provider of plain texts.
 func TestApply_plainTexts(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	backend := openBackend(t, Config{URL: url, PlainText: true})
@@ -375,8 +371,8 @@ func TestApply_plainTexts(t *testing.T) {
 	}
 }
 
-// A provider lists values one by one, and what it has in words of its own is no difference, before a restart and, once
-// it was written again, behind one.
+// Neither single values nor the provider's own spelling are a difference, before a restart and, after another write,
+// after.
 func TestRead_inTheWordsOfTheZone(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	f.keeps = func(e endpoint) endpoint {
@@ -437,7 +433,7 @@ func TestRead_inTheWordsOfTheZone(t *testing.T) {
 	}
 }
 
-// A listing is of the whole account: many questions cost one, and it is never old.
+// A listing covers the account: many reads share it within its lifetime.
 func TestRead_asksOnceInAWhile(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	clock := new(clock)
@@ -457,7 +453,7 @@ func TestRead_asksOnceInAWhile(t *testing.T) {
 	}
 }
 
-// While the provider hangs others wait as long as they want to, it gets no second request, and health is answered.
+// While the provider hangs, callers wait as they choose, no second request is sent, and health is answered.
 func TestApply_whileTheProviderHangs(t *testing.T) {
 	f, url := startFake(t, "example.org")
 	release := make(chan struct{})
@@ -471,7 +467,7 @@ func TestApply_whileTheProviderHangs(t *testing.T) {
 			t.Fatal("the provider is not asked")
 		}
 	}
-	leave() // The provider goes on, and so does the one request.
+	leave() // The pending request continues.
 	var running sync.WaitGroup
 	for range 4 {
 		running.Go(func() {

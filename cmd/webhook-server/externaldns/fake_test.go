@@ -25,7 +25,6 @@ import (
 
 type endpoint = contract.Endpoint
 
-// changes is the body of POST /records.
 type changes struct {
 	Create    []endpoint `json:"create,omitempty"`
 	UpdateOld []endpoint `json:"updateOld,omitempty"`
@@ -33,23 +32,23 @@ type changes struct {
 	Delete    []endpoint `json:"delete,omitempty"`
 }
 
-// fake is a webhook provider that keeps to the contract, and fails a test that does not: one request at a time, the
-// media type, creates of what is not there, updates and deletes of what is there exactly as it was listed.
+// fake enforces the contract: one request at a time, the media type, creates only of missing endpoints, updates and
+// deletes exactly as listed.
 type fake struct {
 	t *testing.T
 
 	busy  sync.Mutex
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // of the fields below
 	zones []string
 	has   map[string]endpoint
 	asked map[string]int
-	// fault answers in the place of the provider, unless it is 0; after says that it applies the changes first.
+	// fault answers instead of the provider unless 0; after: once the changes are applied.
 	fault func(path string, body changes) (status int, after bool)
-	// hang is waited for before anything but GET / is answered.
+	// hang delays all requests except GET /.
 	hang chan struct{}
-	// adjust is what the provider makes of wishes.
+	// adjust is the provider's answer to adjustendpoints.
 	adjust func([]endpoint) []endpoint
-	// skips are endpoints that it does not take, and keeps what it writes for others.
+	// skips are silently ignored; keeps alters writes of others.
 	skips func(endpoint) bool
 	keeps func(endpoint) endpoint
 	media string
@@ -68,7 +67,6 @@ func (f *fake) changeLocked(change func()) {
 	change()
 }
 
-// countAsked is how often a path was asked since the last count.
 func (f *fake) countAsked(path string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,7 +145,6 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// applyChanges applies all of body or nothing.
 func (f *fake) applyChanges(body changes) bool {
 	next := maps.Clone(f.has)
 	seen := map[string]bool{}
@@ -189,7 +186,7 @@ func (f *fake) applyChanges(body changes) bool {
 		check("create", e, false)
 		write(e)
 	}
-	// The provider's API refuses a CNAME beside other data. That for PowerDNS writes before it removes.
+	// The provider's API refuses a CNAME beside other data. PowerDNS's writes first.
 	for _, e := range next {
 		for _, other := range slices.AppendSeq(slices.Collect(maps.Values(next)), maps.Values(f.has)) {
 			if e.RecordType == "CNAME" && other.DNSName == e.DNSName && other.RecordType != "CNAME" {
@@ -201,7 +198,6 @@ func (f *fake) applyChanges(body changes) bool {
 	return true
 }
 
-// putEndpoint has another client write, and without targets remove.
 func (f *fake) putEndpoint(e endpoint) {
 	f.changeLocked(func() {
 		if f.has[idOf(e)] = e; len(e.Targets) == 0 {
@@ -210,7 +206,6 @@ func (f *fake) putEndpoint(e endpoint) {
 	})
 }
 
-// inspectZone is what the provider has of a zone.
 func (f *fake) inspectZone(t *testing.T, zone name.Name) (sets []delivery.RRset) {
 	t.Helper()
 	f.mu.Lock()
@@ -223,7 +218,7 @@ func (f *fake) inspectZone(t *testing.T, zone name.Name) (sets []delivery.RRset)
 	return sets
 }
 
-// readEndpoint reads what a provider has; a text without quotes is one as it is.
+// readEndpoint takes a text without quotes literally.
 func readEndpoint(t *testing.T, e endpoint) delivery.RRset {
 	t.Helper()
 	set := delivery.RRset{

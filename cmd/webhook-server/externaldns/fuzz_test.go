@@ -14,8 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// FuzzMakeListing: whatever a provider lists, what is taken for an RRset is data of its type, and comes out of what is
-// written for it with the same meaning.
+// A listed RRset has valid data of its type, and survives a write.
 func FuzzMakeListing(f *testing.F) {
 	for _, body := range []string{
 		`[{"dnsName":"www.example.org","targets":["192.0.2.1","192.0.2.2"],"recordType":"A","labels":{"owner":"x"}}]`,
@@ -49,7 +48,7 @@ func FuzzMakeListing(f *testing.F) {
 			}
 			written, err := endpointOf(protocol.RRset{Name: key.Name, Type: key.Type, TTL: s.ttl, Data: s.data}, plainText)
 			if err != nil {
-				continue // It has no form that all providers read alike.
+				continue // read differently by providers
 			}
 			again, err := dataOf(written, key.Type, plainText)
 			if err != nil || !slices.Equal(server.Meaning(key.Type, again), server.Meaning(key.Type, s.data)) {

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// startProvider serves a provider of external-dns by its own handlers, and returns its URL.
 func startProvider(t *testing.T, arguments ...string) string {
 	t.Helper()
 	program := rig.Need(rig.GitOpsProgram("external-dns-webhook", "webhookprovider"))(t)
@@ -51,7 +50,6 @@ func startProvider(t *testing.T, arguments ...string) string {
 	}
 }
 
-// nameZones hands out zones that were made before.
 func nameZones(most int) (names []string, next func(*testing.T) name.Name) {
 	for i := range most {
 		names = append(names, fmt.Sprintf("zone%d.example", i))
@@ -60,7 +58,6 @@ func nameZones(most int) (names []string, next func(*testing.T) name.Name) {
 	return names, func(*testing.T) name.Name { return name.MustParse(names[taken.Add(1)-1] + ".") }
 }
 
-// askProvider asks a provider as external-dns does, past the backend.
 func askProvider(t *testing.T, method, url string, body any, into any) {
 	t.Helper()
 	var content io.Reader
@@ -80,7 +77,7 @@ func askProvider(t *testing.T, method, url string, body any, into any) {
 	}
 }
 
-// The provider in memory of external-dns itself, with notes of what is ours.
+// external-dns' in-memory provider, with notes of Kubizone's records.
 func TestBackend_passesTheExamBeforeExternalDNSInMemory(t *testing.T) {
 	names, next := nameZones(40)
 	arguments := []string{"--provider", "inmemory"}
@@ -133,7 +130,7 @@ func TestBackend_passesTheExamBeforeExternalDNSInMemory(t *testing.T) {
 	expectStatus(t, "a zone that it has not", err, http.StatusInternalServerError, "elsewhere.test.")
 }
 
-// The provider for PowerDNS of external-dns, before a PowerDNS.
+// external-dns' PowerDNS provider, with PowerDNS.
 func TestBackend_passesTheExamBeforePowerDNS(t *testing.T) {
 	names, next := nameZones(32)
 	config := rig.PowerDNSConfig{APIKey: "key"}
@@ -167,10 +164,10 @@ func TestBackend_passesTheExamBeforePowerDNS(t *testing.T) {
 				map[string]any{"rrsets": []any{change}}, nil)
 			clock.passTime(listLife)
 		},
-		// external-dns takes PTR in reverse zones alone.
+		// external-dns accepts PTR only in reverse zones.
 		Unsupported: func(set delivery.RRset) bool { return !hasForm(set) || set.Type == rdata.PTR },
 	})
-	// PowerDNS takes no CNAME beside an address: external-dns answers 500 for all of the request.
+	// PowerDNS refuses a CNAME beside an address: external-dns answers 500 for the whole request.
 	zone := next(t)
 	set := func(owner string, kind rdata.Type, data string) protocol.RRset {
 		n := must.Get(name.ParseIn(owner, zone))(t)

@@ -70,7 +70,7 @@ func serialOf(t *testing.T, path string) string {
 
 func TestBackend_serialGrowsWithChangesAlone(t *testing.T) {
 	path := zoneAt(t, before)
-	// A link to the file stays one.
+	// A symbolic link stays a link.
 	link := filepath.Join(t.TempDir(), "link")
 	must.Succeed(t, os.Symlink(path, link))
 	b := backendOf(t, link, nil)
@@ -128,7 +128,7 @@ func TestBackend_refusesWhatCannotStand(t *testing.T) {
 	if readFile(t, path) != text {
 		t.Error("the file was written")
 	}
-	// In one go it works, in the order that removes first.
+	// A single request removes first.
 	for _, err := range b.Apply(t.Context(), example, []protocol.RRset{makeRRset("www", rdata.A), makeRRset("www", rdata.CNAME,
 		"a.example.")}) {
 		if err != nil {
@@ -172,10 +172,10 @@ func TestBackend_leavesAloneWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// A file that would not load is not put in place, and what of it is good goes out without the rest.
+// A file that would not load is not installed, except its good records.
 func TestBackend_checksBeforeItReplaces(t *testing.T) {
 	path := zoneAt(t, before)
-	// This check passes files in which the address of the poison does not stand.
+	// The check refuses the poison address.
 	b := backendOf(t, path, makeChecker(t, `! grep -q 192.0.2.66 "$2"`))
 	results := b.Apply(t.Context(), example, []protocol.RRset{makeRRset("a", rdata.A, "192.0.2.10"), makeRRset("b", rdata.A, "192.0.2.66"),
 		makeRRset("c", rdata.A, "192.0.2.11")})
@@ -194,13 +194,12 @@ func TestBackend_checksBeforeItReplaces(t *testing.T) {
 	}
 }
 
-// refusedAs expects that the record is blamed.
 func refusedAs(err error, code string) bool {
 	var refusal *protocol.Error
 	return errors.As(err, &refusal) && refusal.Code == code && refusal.HTTPStatus() == http.StatusBadRequest
 }
 
-// makeChecker returns a script that a file passes where test, of which $2 is the file, succeeds.
+// makeChecker returns a script for test, with the file in $2.
 func makeChecker(t *testing.T, test string) func(*Config) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "check")
@@ -208,7 +207,7 @@ func makeChecker(t *testing.T, test string) func(*Config) {
 	return func(c *Config) { c.Check = []string{script} }
 }
 
-// A record that waits for one that comes after it is taken with it, though a third one is refused.
+// A record may need a later record: both are accepted together, although a third is refused.
 func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 	path := zoneAt(t, before)
 	// An MX needs an address of its host; 192.0.2.66 is poison.
@@ -223,7 +222,7 @@ func TestBackend_takesWhatNeedsWhatComesLater(t *testing.T) {
 	}
 }
 
-// Where the check cannot say anything about a record, the record is not blamed.
+// A check that fails by itself blames no record.
 func TestBackend_blamesNoRecordForTheServersFault(t *testing.T) {
 	blamed := func(what string, b *Backend) {
 		t.Helper()
@@ -244,7 +243,7 @@ func TestBackend_blamesNoRecordForTheServersFault(t *testing.T) {
 	}
 }
 
-// The addresses of the zone's own name servers stay, with and without a check, until another one is named.
+// Addresses of the zone's own name servers stay, checked or not, until another server is named.
 func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
 	text := strings.ReplaceAll(before, "NS	ns.example.net.", "NS	ns1.example.org.") + "ns1 300 A 192.0.2.53\nns1 300 AAAA 2001:db8::53\n"
 	path := zoneAt(t, text)
@@ -262,7 +261,7 @@ func TestBackend_keepsTheNameServersOfTheZone(t *testing.T) {
 	}
 }
 
-// A file that is written and not loaded is not done: the same request loads it.
+// A file written but not loaded is not done: the same request loads again.
 func TestBackend_repeatsALoadThatFailed(t *testing.T) {
 	path, dir := zoneAt(t, before), t.TempDir()
 	script, works, log := filepath.Join(dir, "reload"), filepath.Join(dir, "works"), filepath.Join(dir, "log")
@@ -308,7 +307,7 @@ func TestBackend_losesNothingWhenManyWrite(t *testing.T) {
 	}
 }
 
-// The file is BIND's, checked by its checker and loaded by its control channel.
+// The file is BIND's, with named-checkzone and rndc.
 func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: before}}})
 	rig.SkipMissing(t, err)
@@ -319,7 +318,7 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	})
 	results := b.Apply(t.Context(), example, []protocol.RRset{
 		makeRRset("www", rdata.A), makeRRset("www", rdata.CNAME, "web.example.net."),
-		// In the zone and without an address: BIND would not load it.
+		// In the zone without an address: BIND would not load it.
 		makeRRset("sub", rdata.TXT, `"a \"b\" \; \195\188"`), makeRRset("@", rdata.NS, "ns1.example.org."),
 	})
 	if results[0] != nil || results[1] != nil || results[2] != nil || !refusedAs(results[3], protocol.CodeInvalidRecord) || !strings.Contains(results[3].Error(), "would not load") {
@@ -333,7 +332,6 @@ func TestBackend_hasBINDLoadTheZone(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	// The first three were written together, without the fourth.
 	must.Succeed(t, bind.WaitSerial(ctx, "example.org.", 2025123003))
 	text := strings.Join(mustLines(bind.Transfer(ctx, "example.org.")), "\n")
 	for _, part := range []string{"web.example.net.", "192.0.2.53", "ns1.example.org."} {

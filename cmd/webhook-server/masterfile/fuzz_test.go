@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// FuzzContent_roundTrip: a file that is understood is written as one that means the same.
+// A parsed file is written with the same meaning.
 func FuzzContent_roundTrip(f *testing.F) {
 	f.Add([]byte(before))
 	f.Add([]byte(before + "x\\.y TXT \"a\\\"b\\000\" ( \"c\"\n ) ; d\n$TTL 5\n* A 192.0.2.9\n$GENERATE 1-3 h$ A 192.0.2.$\n"))
@@ -26,7 +26,7 @@ func FuzzContent_roundTrip(f *testing.F) {
 		}
 		written, err := c.marshal()
 		if err != nil {
-			return // it holds what has no form in a file that every server reads
+			return // not expressible in a portable file
 		}
 		again, err := parseContent(example, written)
 		if err != nil {
@@ -38,7 +38,7 @@ func FuzzContent_roundTrip(f *testing.F) {
 	})
 }
 
-// FuzzContent_with (attack 26): a record that was taken stands in the file alone, and nothing else has changed.
+// FuzzContent_with (attack 26): an accepted record is added alone, and nothing else changes.
 func FuzzContent_with(f *testing.F) {
 	for _, record := range []string{
 		`{"type":"TXT","domain":"example.org","subdomain":"a","values":["x\"\n$INCLUDE /etc/passwd\nb 1 IN A 192.0.2.66 ; \\"]}`,

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Attack 91: what is asked for by a name of a file, or of another zone, touches the zone's file alone, and there the
-// record of that name alone.
+// Attack 91: a request for a file name or another zone touches only the zone's file, and there only the named record.
 func TestBackend_namesAreNoPaths(t *testing.T) {
 	path := zoneAt(t, before)
 	dir := filepath.Dir(path)

@@ -38,10 +38,9 @@ func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
-// startBIND has zones zone0.example. and on.
 func startBIND(t *testing.T, zones int) *rig.BIND {
 	t.Helper()
-	// Without integrity checks: they refuse an MX to a host of the zone that has no address.
+	// Integrity checks would refuse an MX to an in-zone host without an address.
 	config := rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Options: "check-integrity no;"}
 	for i := range zones {
 		zone := fmt.Sprintf("zone%d.example.", i)
@@ -65,7 +64,7 @@ func TestBackend_passesTheExamBeforeBIND(t *testing.T) {
 	examineBackend(t, func(backend server.Backend) server.Backend { return backend }, false)
 }
 
-// So with notes of what the server wrote, before zones that others write too: it keeps what others have.
+// The same with notes of the server's writes: foreign records stay.
 func TestShared_passesTheExamBeforeBIND(t *testing.T) {
 	examineBackend(t, func(backend server.Backend) server.Backend {
 		return must.Get(server.NewShared(backend, filepath.Join(t.TempDir(), "notes")))(t)
@@ -124,15 +123,14 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	}
 
 	must(set("www", rdata.A, "192.0.2.1"))
-	// BIND ignores these in silence (RFC 2136 §3.4.2.2); we do not.
+	// BIND ignores these silently (RFC 2136 §3.4.2.2); the server reports them.
 	refused("a CNAME beside an address", apply(set("www", rdata.CNAME, "a.example.")), protocol.CodeInvalidRecord, http.StatusConflict)
 	must(set("www", rdata.A))
 	must(set("www", rdata.A)) // Twice is no error.
 	must(set("www", rdata.CNAME, "a.example."))
 	refused("an address beside a CNAME", apply(set("www", rdata.A, "192.0.2.1")), protocol.CodeInvalidRecord, http.StatusConflict)
 
-	// BIND takes no addresses of hosts with an underscore. That is the record's fault, and costs those beside it
-	// nothing.
+	// BIND refuses addresses of hosts with an underscore: only the record's fault.
 	together := backend.Apply(ctx, zone, []protocol.RRset{set("before", rdata.A, "192.0.2.1"), set("b_c", rdata.A, "192.0.2.2"), set("after", rdata.A, "192.0.2.3")})
 	refused("what BIND refuses", together[1], protocol.CodeInvalidRecord, http.StatusBadRequest)
 	if together[0] != nil || together[2] != nil {
@@ -161,7 +159,7 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	other := name.MustParse("other.example.")
 	refused("a zone that it does not have", backend.Apply(ctx, other, []protocol.RRset{{Zone: other, Name: other, Type: rdata.A, TTL: 1, Data: []string{"192.0.2.1"}}})[0], protocol.CodeInvalidDomain, http.StatusBadRequest)
 
-	// A client that may not update at all is told nothing of records: that is for the operator of the server.
+	// A client without any right to update gets no error about records: its operator has to act.
 	closed, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{
 		Zone: zone.String(), Text: "zone0.example. 3600 IN SOA ns.zone0.example. host.zone0.example. 1 3600 600 86400 300\nzone0.example. 3600 IN NS ns.example.net.\n",
 	}}})
@@ -199,8 +197,7 @@ func TestBackend_saysWhatStands(t *testing.T) {
 	}
 }
 
-// Knot signs nothing about a zone that it has not, such as the root: that is no fault. Of a key that it has shown not
-// to know it is one.
+// Knot signs nothing about zones that it lacks, such as the root: no fault. An unknown key is a fault.
 func TestHealth_beforeKnot(t *testing.T) {
 	zone := name.MustParse("zone0.example.")
 	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{Key: &updateKey, Zones: []rig.PrimaryZone{{
@@ -237,7 +234,6 @@ func TestHealth_beforeKnot(t *testing.T) {
 	}
 }
 
-// between has something happen after an RRset was read.
 type between struct {
 	*Backend
 	happens func()
@@ -249,8 +245,8 @@ func (b between) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) 
 	return set, err
 }
 
-// Records that others write by dynamic updates of their own are kept, over restarts of the server; so are the servers
-// of a delegation and their addresses, which the DNS server hands out in a referral alone.
+// Foreign records written by dynamic update stay, over restarts; so do a delegation's NS and glue, which the DNS
+// server returns only in referrals.
 func TestShared_besideOtherUpdates(t *testing.T) {
 	bind := startBIND(t, 1)
 	backend := must.Get(New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)}))(t)
@@ -298,7 +294,7 @@ func TestShared_besideOtherUpdates(t *testing.T) {
 			}
 		}
 	}
-	// A record that comes between its look and its write is kept too.
+	// Even a record written between the server's read and write.
 	for _, race := range []struct {
 		set   protocol.RRset
 		other string

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Account is where records go: put the calls of a provider's API in place of the map.
+// Account keeps records: replace the map by calls of a provider's API.
 type Account struct {
 	mu      sync.Mutex
 	zone    name.Name
@@ -26,7 +26,6 @@ type Account struct {
 
 func joinKey(owner name.Name, t rdata.Type) string { return owner.String() + " " + t.String() }
 
-// Apply replaces and removes.
 func (a *Account) Apply(_ context.Context, zone name.Name, sets []protocol.RRset) []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -46,7 +45,6 @@ func (a *Account) Apply(_ context.Context, zone name.Name, sets []protocol.RRset
 	return results
 }
 
-// Read finds what Apply put there.
 func (a *Account) Read(_ context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,11 +54,9 @@ func (a *Account) Read(_ context.Context, zone, owner name.Name, t rdata.Type) (
 	return a.records[joinKey(owner, t)], nil
 }
 
-// Health has nothing that could be ill.
 func (a *Account) Health(context.Context) error { return nil }
 
-// A server before anything that keeps records is a Backend of three methods. Here the client that a DNSClass has
-// delivers a zone to one.
+// A Backend of three methods makes a server for any store of records. Here a DNSClass's client delivers a zone to it.
 func Example() {
 	account := &Account{zone: name.MustParse("example.com."), records: map[string]protocol.RRset{}}
 	handler, err := server.New(server.Config{

@@ -27,7 +27,7 @@ func fuzzServer(f *testing.F, backend Backend) http.Handler {
 	}))(f)
 }
 
-// untouched is a Backend that no request may reach.
+// untouched fails at any request.
 type untouched struct{ t *testing.T }
 
 func (u *untouched) Apply(context.Context, name.Name, []protocol.RRset) []error {
@@ -45,7 +45,7 @@ func (u *untouched) Health(context.Context) error {
 	return nil
 }
 
-// FuzzServer_headers: a client that cannot sign gets an answer that says so and nothing else, whatever the headers are.
+// Without a valid signature the answer says only so.
 func FuzzServer_headers(f *testing.F) {
 	f.Add("2025-12-30T10:00:00Z", strings.Repeat("a", 64), strings.Repeat("0", 64), "/health")
 	f.Add("2025-12-30T10:00:00+25:00", "", "zz", "/records/A/example.com/www")
@@ -68,7 +68,7 @@ func FuzzServer_headers(f *testing.F) {
 	})
 }
 
-// judge is a Backend that holds the server to its promise: what it is given is DNS data in the zone.
+// judge accepts only DNS data in the zone.
 type judge struct {
 	t    *testing.T
 	sets []protocol.RRset
@@ -102,8 +102,8 @@ func (j *judge) Read(_ context.Context, zone, owner name.Name, t rdata.Type) (pr
 
 func (*judge) Health(context.Context) error { return nil }
 
-// FuzzServer_messages (attacks 26, 60): a message that was signed is answered in the protocol or not at all, and gives
-// the back end nothing but DNS data.
+// FuzzServer_messages (attacks 26, 60): a signed message gets an answer in the protocol or none, and passes only DNS
+// data to the back end.
 func FuzzServer_messages(f *testing.F) {
 	f.Add(http.MethodPost, "/records", upsert)
 	f.Add(http.MethodPost, "/records/batch", `{"operations":[`+upsert+`,{"record":{"type":"TXT","domain":"a.example","subdomain":"@"},"operation":"delete"}]}`)

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// recorder keeps what it is given, and fails where it is told to.
 type recorder struct {
 	mu    sync.Mutex
 	calls [][]protocol.RRset
@@ -89,7 +88,6 @@ func startServer(t *testing.T, change func(*Config)) *fixture {
 	return f
 }
 
-// signRequest makes a good request; the test then spoils it.
 func (f *fixture) signRequest(method, path, body string) *http.Request {
 	f.Helper()
 	request := must.Get(http.NewRequest(method, f.server.URL+path, strings.NewReader(body)))(f)
@@ -108,7 +106,7 @@ func (f *fixture) sendRequest(request *http.Request) (int, string, protocol.Resp
 	var body bytes.Buffer
 	must.Get(body.ReadFrom(answer.Body))(f)
 	var response protocol.Response
-	json.Unmarshal(body.Bytes(), &response) // some answers are none of the protocol
+	json.Unmarshal(body.Bytes(), &response) // some answers are outside the protocol
 	return answer.StatusCode, body.String(), response
 }
 
@@ -188,7 +186,7 @@ func TestServer_windowIsFiveMinutesEitherWay(t *testing.T) {
 	}
 }
 
-// A restart forgets nonces, so it must not take what was signed before it.
+// A restart forgets nonces, so older signatures are refused.
 func TestServer_takesNothingFromBeforeItsStart(t *testing.T) {
 	f := startServer(t, nil)
 	begin := f.now
@@ -205,12 +203,12 @@ func TestServer_takesANonceOnce(t *testing.T) {
 	again := request.Clone(context.Background())
 	f.expectAnswer("first", request, 404, protocol.CodeRecordNotFound)
 	f.expectAnswer("again", again, 401, protocol.CodeNonceReused)
-	// As long as its timestamp is good.
+	// As long as the timestamp is valid.
 	f.now = f.now.Add(5 * time.Minute)
 	f.expectAnswer("five minutes later", again.Clone(context.Background()), 401, protocol.CodeNonceReused)
 	f.now = f.now.Add(time.Second)
 	f.expectAnswer("later", again.Clone(context.Background()), 401, protocol.CodeTimestampStale)
-	// A bad signature burns no nonce.
+	// A bad signature uses up no nonce.
 	good := f.signRequest("GET", "/records/A/example.com/www", "")
 	bad := good.Clone(context.Background())
 	bad.Header.Set(protocol.HeaderSignature, strings.Repeat("0", 64))
@@ -269,7 +267,7 @@ func TestServer_speaksTheProtocol(t *testing.T) {
 	} {
 		f.expectAnswer(what, f.signRequest(c.method, c.path, c.body), c.status, c.code)
 	}
-	// These are no answers of the protocol: a client must not take them for "there is no such record".
+	// Answers outside the protocol: a client must not read "no such record" from them.
 	for what, c := range map[string]struct {
 		method, path string
 		status       int
@@ -324,7 +322,6 @@ func TestServer_carriesOutABatchItemByItem(t *testing.T) {
 	f.expectAnswer("a long batch", f.signRequest("POST", "/records/batch", string(long)), 400, protocol.CodeInvalidRecord)
 }
 
-// The recorded vectors open the server's door.
 func TestServer_takesTheVectors(t *testing.T) {
 	text := must.Get(os.ReadFile("../../../pkg/delivery/webhook/protocol/testdata/signatures.json"))(t)
 	var vectors []struct {
@@ -367,8 +364,7 @@ func TestNew_reportsAllFaults(t *testing.T) {
 	}
 }
 
-// Attack 79: 70 connections that send no body hold up no signed request, whether they have no seal or one that is not
-// checked yet.
+// Attack 79: 70 connections without a body delay no signed request.
 func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		f := startServer(t, nil)
@@ -409,7 +405,7 @@ func TestServer_heldBodiesHoldUpNobody(t *testing.T) {
 	}
 }
 
-// A batch is counted before it is decoded: an empty operation has three octets, and two hundred of memory.
+// A batch is counted before decoding: an empty operation has three octets, but two hundred in memory.
 func TestServer_countsABatchBeforeItDecodes(t *testing.T) {
 	f := startServer(t, nil)
 	body := `{"operations":[` + strings.Repeat("{},", 330_000) + `{}],"operations":[{}]}`

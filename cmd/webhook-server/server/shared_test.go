@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Found 8: before a zone that others write too the server keeps what it did not write, over restarts: it answers 409
-// where that stands in the way, and of what goes it removes its own values alone.
+// Found 8: in a zone with foreign records the server keeps them, over restarts: 409 if they conflict, and only its
+// own values are removed.
 func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestShared_keepsWhatOthersWrote(t *testing.T) {
 	if text, err = os.ReadFile(file); err != nil || strings.Contains(string(text), "192.0.2.4\n") || strings.Contains(string(text), "192.0.2.2") {
 		t.Errorf("%s, %v", text, err)
 	}
-	// A line that was cut off was never acted on; any other that cannot be read is a fault.
+	// A truncated line was never acted on; any other invalid line is a fault.
 	kept, err := os.ReadFile(notes)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@
 
 //go:build tools
 
-// Package kube pins the Kubernetes programs that the tests drive, for hack/build-kube.sh.
+// Package kubeoldest pins the Kubernetes programs that the tests run, for hack/build-kube.sh.
 package kubeoldest
 
 import (

@@ -23,7 +23,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(store.Main(m)) }
 
-// makeChain returns the plugin as the admission options make it.
 func makeChain(t *testing.T, initializers ...admission.PluginInitializer) (admission.ValidationInterface, error) {
 	t.Helper()
 	plugins := admission.NewPlugins()
@@ -45,7 +44,7 @@ func makeAttributes(operation admission.Operation, resource, subresource string,
 		v1alpha1.Resource(resource).WithVersion("v1alpha1"), subresource, operation, options, false, &user.DefaultInfo{Name: "alice"})}
 }
 
-// annotated keeps the annotations that upstream's attributes took.
+// annotated records the annotations.
 type annotated struct {
 	admission.Attributes
 	taken map[string]string
@@ -64,7 +63,7 @@ func (a *annotated) AddAnnotation(key, value string) error {
 
 func annotationsOf(a admission.Attributes) map[string]string { return a.(*annotated).taken }
 
-// fake answers what it is told and keeps what it was asked.
+// fake returns fixed decisions and records the questions.
 type fake struct {
 	rule          string
 	err           error
@@ -123,7 +122,7 @@ func TestValidate_asksAboutWritesOfRecordsAlone(t *testing.T) {
 			if got := annotationsOf(c.attributes)["delegation.kubi.zone/rule"]; got != f.rule {
 				t.Errorf("audit annotation %q", got)
 			}
-			// The update lost a race and is validated again, by another rule.
+			// A write that lost a race is validated again, under another rule.
 			f.rule = `zone example.org., pattern "www"`
 			if err := plugin.Validate(t.Context(), c.attributes, nil); err != nil {
 				t.Errorf("the second time: %v", err)
@@ -149,7 +148,7 @@ func TestNew_needsADecider(t *testing.T) {
 	}
 }
 
-// The ledger as the Decider: what it refuses early the write would refuse in the same words (S2.2).
+// With the ledger as Decider, the early refusal and the write's refusal have the same words (S2.2).
 func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("platform", "example-org", "example.org.", store.Allow("team-a", "*.dev"))))

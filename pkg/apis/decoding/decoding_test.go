@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 )
 
-// S5.13: each fault names the field, its value, and what the field takes.
+// S5.13: each fault names field, value and allowed values.
 func TestExplain_namesFieldAndTheRightValue_S5_13(t *testing.T) {
 	zone, record := reflect.TypeFor[v1alpha1.Zone](), reflect.TypeFor[v1alpha1.Record]()
 	class, cluster := reflect.TypeFor[v1alpha1.DNSClass](), reflect.TypeFor[bind9.Bind9Cluster]()
@@ -64,7 +64,7 @@ func TestExplain_namesFieldAndTheRightValue_S5_13(t *testing.T) {
 	}
 }
 
-// An answer is bounded, and so is the work for it.
+// Bounded answer, bounded work.
 func TestExplain_namesTenFaultsAtMost(t *testing.T) {
 	values := `{"spec":{"values":[` + strings.TrimSuffix(strings.Repeat("1,", 10_000), ",") + `]}}`
 	if faults := decoding.Explain(decoding.Read([]byte(values)), reflect.TypeFor[v1alpha1.Record](), "", true); len(faults) != 10 {
@@ -72,7 +72,7 @@ func TestExplain_namesTenFaultsAtMost(t *testing.T) {
 	}
 }
 
-// A body that the decoder reads has no fault of type, and one that it refuses has one.
+// Explain finds a type error exactly if the decoder refuses the body.
 func FuzzExplain(f *testing.F) {
 	for _, text := range []string{`{"spec":{"ttl":1.0,"retry":1e2,"delegations":[{"records":[{"shared":true}]}]}}`,
 		`{"spec":{"refresh":3000000000}}`, `{"spec":null}`, `[]`, `"x"`, `1`, `{"spec":{"SPEC":1}}`,
@@ -85,7 +85,7 @@ func FuzzExplain(f *testing.F) {
 			return
 		}
 		if duplicates, _ := kjson.UnmarshalStrict([]byte(text), &map[string]any{}); len(duplicates) > 0 {
-			return // the last one counts
+			return // of duplicate keys the last counts
 		}
 		wrong := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &v1alpha1.Zone{})
 		faults := decoding.Explain(decoding.Read([]byte(text)), reflect.TypeFor[v1alpha1.Zone](), "", false)
@@ -95,7 +95,7 @@ func FuzzExplain(f *testing.F) {
 	})
 }
 
-// BenchmarkDecode decodes a Record that fits, by the decoder of the codecs and by that which explains faults.
+// BenchmarkDecode compares the codecs' decoder with the explaining decoder.
 func BenchmarkDecode(b *testing.B) {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)

@@ -26,8 +26,7 @@ func makeBudgets(override map[string]string) *Budgets {
 		Quota: func() int64 { return 4 << 30 }, Override: func(namespace string) string { return override[namespace] }})
 }
 
-// S9.1: both figures and the next step are in the refusal; a recount takes nothing away while it runs; an override
-// replaces the flag.
+// S9.1: a refusal has both figures and the next step. A running recount loses nothing. An override replaces the flag.
 func TestBudgets_stored_S9_1(t *testing.T) {
 	b := makeBudgets(map[string]string{"small": "stored=1Mi", "free": "stored=unlimited", "wrong": "stored=lots"})
 	write := func(namespace string, grows int64) error {
@@ -71,8 +70,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	b.Add("a", -1<<20)
 }
 
-// S9.2: a minute's worth may be written at once, then so much a second; a namespace that writes nothing is
-// forgiven all; a charge of any size is over in a minute, and a refusal tells a wait that clients accept.
+// S9.2: a minute's worth passes at once, then the rate; silence restores all. Any charge is over within a minute.
 func TestBudgets_written_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := makeBudgets(map[string]string{"fast": "written=1Gi"})
@@ -96,7 +94,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		if most := (60 + 600 + 1) << 20; written > most || written < most-2<<20 {
 			t.Errorf("%d octets in ten minutes, want %d", written, most)
 		}
-		b.Charge("a", 1<<30) // deletions pass, and are charged
+		b.Charge("a", 1<<30) // deletions pass, but are charged
 		err := admits("a")
 		status, _ := err.(apierrors.APIStatus)
 		if !apierrors.IsTooManyRequests(err) || status.Status().Details.RetryAfterSeconds != 30 || !strings.Contains(err.Error(), "have put 120.0 MiB") || !strings.Contains(err.Error(), "of 60.0 MiB that may be") || !strings.Contains(err.Error(), "1m1s") {
@@ -147,8 +145,8 @@ func TestBudgets_topTen(t *testing.T) {
 	}
 }
 
-// S9.1: what is stored and what is under way is together no more than may be, whichever creation counts first; a
-// refusal has the figures and the next step, and takes no place.
+// S9.1: stored and pending clusters stay within the limit together. A refusal has the figures and the next step, and
+// takes no slot.
 func TestBudgets_clusters_S9_1(t *testing.T) {
 	b := New(Config{Limits: Limits{Clusters: 3}, Quota: func() int64 { return 0 }, Override: func(namespace string) string {
 		return map[string]string{"more": "clusters=4", "free": "clusters=unlimited"}[namespace]
@@ -170,12 +168,12 @@ func TestBudgets_clusters_S9_1(t *testing.T) {
 			}
 		}
 	}
-	stored["a"]++ // one of both is stored, and has not ended
+	stored["a"]++ // stored, but still pending
 	if _, err := create("a"); !apierrors.IsForbidden(err) {
 		t.Errorf("while it counts twice: %v", err)
 	}
 	under[0]()
-	under[1]() // and the other one was not stored
+	under[1]() // pending, never stored
 	if done, err := create("a"); err != nil {
 		t.Errorf("the last place: %v", err)
 	} else {
@@ -196,7 +194,7 @@ func TestBudgets_clusters_S9_1(t *testing.T) {
 	}
 }
 
-// S9.3: an annotation overrides one of the flags, or several.
+// S9.3: an annotation overrides any of the flags.
 func TestLimits_override_S9_3(t *testing.T) {
 	for text, want := range map[string]string{
 		"stored=25%,written=2Mi": "{{25 0} 2097152 7}", "stored=1Gi": "{{0 1073741824} 1048576 7}", "written=unlimited": "{{25 0} 0 7}", "stored=unlimited, written=10M": "{{0 0} 10000000 7}",

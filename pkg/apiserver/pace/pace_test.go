@@ -24,8 +24,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A request whose body does not come, and one whose answer is not read, end while their client does nothing; one that
-// sends and reads slowly, and one whose handler is slow by itself, are carried out.
+// Without octets from the client, a request and an unread answer end. Slow senders, readers and handlers complete.
 func TestEndSlowClients(t *testing.T) {
 	var ended atomic.Int32
 	slow := make(chan struct{})
@@ -53,7 +52,7 @@ func TestEndSlowClients(t *testing.T) {
 			fmt.Fprintln(w, "then", len(body))
 		}
 	}), config)
-	// The slow handler takes longer than any client may, and writes again.
+	// The handler outlasts any client's limit, then writes again.
 	answered := make(chan string, 2)
 	for _, two := range []bool{false, true} {
 		server := httptest.NewUnstartedServer(handler)
@@ -72,7 +71,6 @@ func TestEndSlowClients(t *testing.T) {
 			text, err := io.ReadAll(answer.Body)
 			answered <- fmt.Sprint(string(text), err)
 		}()
-		// A body that never comes, and an answer that is not read.
 		reader, writer := io.Pipe()
 		t.Cleanup(func() { writer.Close() })
 		go func() {
@@ -96,8 +94,7 @@ func TestEndSlowClients(t *testing.T) {
 	}
 }
 
-// The time of a client grows with what passes, and that of a handler does not count. What buffers take in at once buys
-// no time to stand still.
+// A client's time grows with its octets, without the handler's time. Octets absorbed by buffers buy no idle time.
 func TestPace(t *testing.T) {
 	p := pace{octets: 1000 * leastRate}
 	if left := time.Until(p.begin()); left > clientTimeout {
@@ -113,8 +110,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// HTTP/1 sends an answer though the body of its request does not come, to a watch too, and ends the connection
-// then: what comes later is no request. A request that expects 100 Continue is answered without.
+// HTTP/1: an answer is sent even without the request's body, also for a watch, and the connection closes. A request
+// with Expect: 100-continue gets the answer without a 100.
 func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	config := &genericapiserver.Config{
 		RequestInfoResolver: &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis"), GrouplessAPIPrefixes: sets.NewString()},
@@ -146,7 +143,7 @@ func TestEndSlowClients_ofHTTP1(t *testing.T) {
 	}
 }
 
-// A reader of one long piece has the time of all its octets.
+// A long write gets the time of all octets.
 func TestPacedWriter_writesParts(t *testing.T) {
 	recorder := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	writer := &pacedWriter{ResponseWriter: recorder, control: http.NewResponseController(recorder)}
@@ -158,7 +155,6 @@ func TestPacedWriter_writesParts(t *testing.T) {
 	}
 }
 
-// deadlines counts the deadlines that are set.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set int

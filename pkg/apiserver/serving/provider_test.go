@@ -44,7 +44,7 @@ const (
 	serverName = "kubizone-apiserver.kubizone-system.svc"
 )
 
-// cluster is kube-apiserver as far as the provider knows it: the fakes, made to refuse a stale resourceVersion.
+// cluster plays kube-apiserver: fakes that refuse a stale resourceVersion.
 type cluster struct {
 	t           *testing.T
 	core        *fake.Clientset
@@ -52,7 +52,7 @@ type cluster struct {
 	clock       *testingclock.FakeClock
 
 	mu sync.Mutex
-	// Each runs once, without any lock: what another replica does at that moment.
+	// Hooks run once, without a lock: another replica's concurrent action.
 	beforePatch, afterSecretRead func()
 }
 
@@ -102,7 +102,6 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// The clients of a replica, with the moments at which another one may act.
 type (
 	secretsAt struct {
 		corev1client.SecretsGetter
@@ -158,7 +157,6 @@ func (c *cluster) runOnce(hook *func()) {
 	}
 }
 
-// registerAPI applies the manifest of the APIService, as it is without caBundle.
 func (c *cluster) registerAPI() { c.registerGroup("kubi.zone") }
 
 func (c *cluster) registerGroup(group string) {
@@ -214,7 +212,6 @@ func (c *cluster) checkReplica(p *Provider) {
 	must.Succeed(c.t, p.checkAll(c.t.Context()))
 }
 
-// verifyReplica is what kube-apiserver finds when it opens a connection to a replica: nil if it trusts the leaf.
 func (c *cluster) verifyReplica(p *Provider) error {
 	c.t.Helper()
 	pool := x509.NewCertPool()
@@ -276,7 +273,7 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 	}
 }
 
-// C1: the second replica starts between the first one's look at the absent Secret and its write.
+// C1: the second replica starts between the first replica's read of the absent Secret and its write.
 func TestFirstStart_ofTwoReplicasEndsWithOneCertificate(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -292,7 +289,7 @@ func TestFirstStart_ofTwoReplicasEndsWithOneCertificate(t *testing.T) {
 	c.expectTrust(second)
 }
 
-// C1, C4: the second replica renews between the first one's look and its write.
+// C1, C4: the second replica renews between the first's read and write.
 func TestRenewal_atTwoThirdsOfLifeUnderTheSameAuthority(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -319,12 +316,12 @@ func TestRenewal_atTwoThirdsOfLifeUnderTheSameAuthority(t *testing.T) {
 	c.expectTrust(second)
 }
 
-// C2: at no moment does kube-apiserver meet a leaf whose authority it was not given before.
+// C2: kube-apiserver knows the authority of each leaf in advance.
 func TestAuthority_overlapsItsSuccessor(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
 	p := c.startReplica()
-	// Ten years pass in steps of a month, so that leaves are renewed on the way.
+	// Ten years in steps of a month, with renewals of leaves.
 	for c.checkReplica(p); c.clock.Since(parseLeaf(t, p).NotBefore) < leafLife &&
 		countAuthorities(t, c.readRegistration().Spec.CABundle) == 1; c.checkReplica(p) {
 		c.expectTrust(p)
@@ -362,8 +359,7 @@ func TestAuthority_overlapsItsSuccessor(t *testing.T) {
 	c.expectTrust(p)
 }
 
-// C4, C2: a deleted Secret is how an administrator asks for a new authority. The replica that makes it has just started
-// and never saw the old one.
+// C4, C2: a deleted Secret requests a new authority. The replica that makes it never saw the old.
 func TestSecretDeleted_isMadeAnewWithoutAGap(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -388,7 +384,7 @@ func TestSecretDeleted_isMadeAnewWithoutAGap(t *testing.T) {
 	c.expectTrust(p)
 }
 
-// C3: between a replica's look and its write of caBundle another one replaced the authority.
+// C3: another replica replaces the authority between a replica's read and its write of caBundle.
 func TestCABundle_isNotPutBackByASlowReplica(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -458,7 +454,7 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 	}
 }
 
-// An administrator who grants no create of Secrets makes an empty one.
+// An administrator who grants no create of Secrets provides an empty Secret.
 func TestEmptySecret_isFilled(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -472,7 +468,7 @@ func TestEmptySecret_isFilled(t *testing.T) {
 	}
 }
 
-// The server may be applied before the APIService: it serves at once and writes caBundle when there is one.
+// A server applied before its APIService serves at once, and writes caBundle later.
 func TestAPIServiceAbsent_isWaitedFor(t *testing.T) {
 	c := newCluster(t)
 	p := c.startReplica()
@@ -498,7 +494,7 @@ func TestAPIServiceAbsent_isWaitedFor(t *testing.T) {
 	<-done
 }
 
-// stepClock lets a running provider look once.
+// stepClock triggers one check.
 func (c *cluster) stepClock(d time.Duration) {
 	c.t.Helper()
 	c.waitUntil(c.clock.HasWaiters)
@@ -542,8 +538,7 @@ func TestNew_namesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Upstream's secure serving follows without a restart: the listener it is given sees the new leaf on the next
-// connection.
+// Upstream's listener serves the new leaf on the next connection.
 func TestSecureServing_followsARenewal(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
@@ -557,7 +552,7 @@ func TestSecureServing_followsARenewal(t *testing.T) {
 	}
 	defer func() { close(stop); <-stopped }()
 	shown := func() *x509.Certificate {
-		conn, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // only looked at
+		conn, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // reads the leaf only
 		if err != nil {
 			return nil
 		}
@@ -570,8 +565,8 @@ func TestSecureServing_followsARenewal(t *testing.T) {
 	c.waitUntil(func() bool { cert := shown(); return !cert.Equal(was) && cert.Equal(parseLeaf(t, p)) })
 }
 
-// Further APIServices of the server have the caBundle of the first, from the moment they are there; one that is not
-// there, or that cannot be trusted, keeps nothing from the first.
+// Further APIServices get the caBundle of the first at once. A missing or untrusted APIService does not affect the
+// first.
 func TestFurther_haveTheSameAuthorities(t *testing.T) {
 	const name = "v1alpha1.bind9.kubi.zone"
 	c := newCluster(t)

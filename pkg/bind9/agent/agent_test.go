@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// primaryZone is the body of a zone with its name server inside.
 func primaryZone(zone string, records ...protocol.Record) map[string]any {
 	return map[string]any{
 		"zoneName": zone, "zoneType": "primary", "updateKeyName": "agent",
@@ -42,7 +41,7 @@ func primaryZone(zone string, records ...protocol.Record) map[string]any {
 
 func configOf(body map[string]any) map[string]any { return body["zoneConfig"].(map[string]any) }
 
-// TestZone_livesOnce: a zone is made, found, changed and removed, and a repeated request changes nothing (A1, A2).
+// A zone is created, read, changed and removed; a repeated request changes nothing (A1, A2).
 func TestZone_livesOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -75,7 +74,7 @@ func TestZone_livesOnce(t *testing.T) {
 	f.expectAnswer(200, "serial: 8", "GET", "/zones/example.org/status", nil)
 	f.expectAnswer(200, `["example.org"]`, "GET", "/zones", nil)
 
-	// A record that was written by update survives a restart of named: the second POST left the journal alone.
+	// A record written by update survives a restart of named: the second POST kept the journal.
 	f.bind.Stop()
 	must.Succeed(t, f.bind.Start(t.Context()))
 	if got := f.digRRset("TXT", "late.example.org"); got != `"by_update"` {
@@ -93,7 +92,6 @@ func TestZone_livesOnce(t *testing.T) {
 	}
 }
 
-// readFiles are the files of zones in named's directory, with their octets.
 func (f *fixture) readFiles() map[string]string {
 	files := map[string]string{}
 	paths := must.Get(filepath.Glob(filepath.Join(f.bind.Dir(), "*.zone*")))(f.t)
@@ -104,7 +102,7 @@ func (f *fixture) readFiles() map[string]string {
 	return files
 }
 
-// TestZone_hasAnyName: names that bindcar refuses are names (A4).
+// A zone may have a name that bindcar refuses (A4).
 func TestZone_hasAnyName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -116,7 +114,7 @@ func TestZone_hasAnyName(t *testing.T) {
 		if strings.ContainsAny(zone, "_/") {
 			configOf(asked)["nameServers"], configOf(asked)["records"] = []string{"ns.example.net."},
 				[]protocol.Record{{Name: "_a._b", Type: "TXT", Value: "x"}}
-			configOf(asked)["soa"].(map[string]any)["primaryNs"] = "ns.example.net." // no host name is below _tcp
+			configOf(asked)["soa"].(map[string]any)["primaryNs"] = "ns.example.net." // no host name exists below _tcp
 		}
 		f.expectAnswer(201, "", "POST", "/zones", asked)
 		f.expectAnswer(200, "", "GET", "/zones/"+path+"/status", nil)
@@ -135,7 +133,7 @@ func TestZone_hasAnyName(t *testing.T) {
 	f.expectAnswer(200, `"count":3`, "GET", "/zones", nil)
 }
 
-// TestZone_hasEveryType: a value of each type goes into a new zone (A4).
+// A new zone takes a value of each type (A4).
 func TestZone_hasEveryType(t *testing.T) {
 	t.Parallel()
 	text := must.Get(os.ReadFile("../../dns/rdata/testdata/values.txt"))(t)
@@ -151,7 +149,7 @@ func TestZone_hasEveryType(t *testing.T) {
 		}
 		data, err := rdata.FromRR(rrtype, value, zone)
 		if err != nil {
-			continue // a text without quotes, which a Record takes and a file does not
+			continue // unquoted text, valid in a Record but not in a file
 		}
 		wire, err := rdata.Value{Type: rrtype, Text: data}.Pack(zone)
 		if err != nil || rdata.CheckLoadable(rrtype, wire) != nil {
@@ -159,7 +157,7 @@ func TestZone_hasEveryType(t *testing.T) {
 		}
 		seen[typeText] = true
 		records = append(records, protocol.Record{Name: fmt.Sprintf("r%d", len(records)), Type: typeText, Value: value})
-		if rrtype == rdata.DS { // stands at a cut alone
+		if rrtype == rdata.DS { // exists only at a delegation
 			records = append(records, protocol.Record{Name: records[len(records)-1].Name, Type: "NS", Value: "ns.example.net."})
 		}
 	}
@@ -176,7 +174,7 @@ func TestZone_hasEveryType(t *testing.T) {
 	}
 }
 
-// TestZone_refusesWrongRecords: a record that is none, or not of the zone, is named (A4).
+// The error names an invalid record or a record outside the zone (A4).
 func TestZone_refusesWrongRecords(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -196,8 +194,7 @@ func TestZone_refusesWrongRecords(t *testing.T) {
 	f.expectAnswer(200, `"zones":[]`, "GET", "/zones", nil)
 }
 
-// TestSecondary_transfersByKey: a secondary with a key fetches, survives a restart without its primary, and is known
-// before it has anything.
+// A secondary transfers with a key, survives a restart without its primary, and exists before the first transfer.
 func TestSecondary_transfersByKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -232,7 +229,7 @@ func TestSecondary_transfersByKey(t *testing.T) {
 	f.expectAnswer(200, `"count":0`, "GET", "/zones", nil)
 }
 
-// TestZone_ofTheConfigurationIsLeftAlone: zones of named.conf and members of catalogs are shown, and changed elsewhere.
+// Zones of named.conf and members of catalogs are read-only.
 func TestZone_ofTheConfigurationIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	const soa = " 300 IN SOA ns.invalid. h.invalid. 1 3600 600 86400 300\n"
@@ -260,7 +257,7 @@ func TestZone_ofTheConfigurationIsLeftAlone(t *testing.T) {
 	f.expectAnswer(200, "server is up and running", "GET", "/server/status", nil)
 }
 
-// TestDNSSEC_followsTheZone: a zone is signed, its DS are those of BIND's own tool, and signing ends in order.
+// A zone is signed, its DS equal those of BIND's tool, and signing ends in order.
 func TestDNSSEC_followsTheZone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -309,7 +306,6 @@ func TestDNSSEC_followsTheZone(t *testing.T) {
 	}
 }
 
-// waitFor asks again until it is so.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -324,16 +320,16 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestReady_failsWithNamed: the agent is not ready, and answers 503 with Retry-After, while named is away (A2, A3).
+// Without named the agent is not ready, and answers 503 with Retry-After (A2, A3).
 func TestReady_failsWithNamed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
-	f.token = "" // open to all
+	f.token = "" // without a token
 	f.expectAnswer(200, `["zone_dir: ok","rndc: ok","dns: ok","zones: ok"]`, "GET", "/ready", nil)
 	f.expectAnswer(200, `"agent":"kubizone"`, "GET", "/health", nil)
 	f.bind.Stop()
-	f.expectAnswer(200, "", "GET", "/ready", nil) // the last look answers for a second
+	f.expectAnswer(200, "", "GET", "/ready", nil) // the last check is valid for a second
 	now = now.Add(readyAge)
 	f.expectAnswer(503, `["zone_dir: ok","rndc: error","dns: error"]`, "GET", "/ready", nil)
 	f.expectAnswer(200, "", "GET", "/health", nil)
@@ -351,7 +347,7 @@ func TestReady_failsWithNamed(t *testing.T) {
 	f.expectAnswer(200, "", "GET", "/ready", nil)
 }
 
-// TestRequests_areBounded: a request that is too long, too fast or not ours is refused before named is asked (A5, A6).
+// A request too long, too fast or without a token never reaches named (A5, A6).
 func TestRequests_areBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -367,7 +363,7 @@ func TestRequests_areBounded(t *testing.T) {
 	if limited.header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After: %v", limited.header)
 	}
-	// Open paths have a share of their own: a prober at the same address is answered, and bounded too.
+	// Paths without a token have another limit: a prober at the same address is answered.
 	f.expectAnswer(200, "", "GET", "/ready", nil)
 	f.expectAnswer(200, "", "GET", "/health", nil)
 	f.expectAnswer(200, "", "GET", "/ready", nil)
@@ -378,7 +374,7 @@ func TestRequests_areBounded(t *testing.T) {
 	f.expectAnswer(200, "", "GET", "/zones", nil)
 }
 
-// silent is a control channel that answers nothing until the request is given up.
+// silent is a control channel without answers.
 type silent struct{ asked chan struct{} }
 
 func (s silent) Call(ctx context.Context, _ string) (string, error) {
@@ -387,8 +383,7 @@ func (s silent) Call(ctx context.Context, _ string) (string, error) {
 	return "", ctx.Err()
 }
 
-// TestRequests_underWayAreBounded: while named answers none of them, the next request is 429 and named is not asked for
-// it (A6).
+// While maxRequests wait for named, the next gets 429 without reaching named (A6).
 func TestRequests_underWayAreBounded(t *testing.T) {
 	t.Parallel()
 	control := silent{make(chan struct{}, 2*maxRequests)}
@@ -422,7 +417,7 @@ func TestRequests_underWayAreBounded(t *testing.T) {
 	}
 }
 
-// TestZone_tooLongForNamed: what does not fit into a command of named is the client's to mend, not to send again.
+// A request beyond named's command length is a client error, not retryable.
 func TestZone_tooLongForNamed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -438,7 +433,7 @@ func TestZone_tooLongForNamed(t *testing.T) {
 	f.expectAnswer(400, "fewer addresses", "PATCH", "/zones/example.org", map[string]any{"primaries": long})
 }
 
-// TestRequests_overlap: several clients make, change and remove one zone, and what stands at the end is one of theirs.
+// Concurrent requests leave the zone in a state that some client asked for.
 func TestRequests_overlap(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -470,8 +465,8 @@ func TestRequests_overlap(t *testing.T) {
 	f.expectAnswer(201, "", "POST", "/zones", primaryZone("example.org"))
 }
 
-// TestWatchConfig_loadsWhatChanges: named reads a changed configuration, /health says which it has, and a refused one
-// is in /ready and leaves named serving.
+// named loads a changed configuration, and /health has the hash. A refused configuration shows in /ready while named
+// serves.
 func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -498,7 +493,7 @@ func TestWatchConfig_loadsWhatChanges(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); f.agent.WatchConfig(ctx, ticks) }()
-		ticks <- time.Time{} // received after the first look
+		ticks <- time.Time{} // received after the first check
 		cancel()
 		<-ended
 		if health := f.expectAnswer(200, "", "GET", "/health", nil); health.body["configHash"] != want {

@@ -22,7 +22,6 @@ func requestBearing(token string) *http.Request {
 	return r
 }
 
-// statusOf is the status of the answer to an error.
 func statusOf(err error) int {
 	var told *problem
 	if !errors.As(err, &told) {
@@ -31,8 +30,7 @@ func statusOf(err error) int {
 	return told.status
 }
 
-// TestTokenFile_isReadForEachRequest: each line is a token, a new file takes effect at once, and an empty one lets no
-// request in.
+// Each line is a token, a new file is effective at once, an empty file refuses all.
 func TestTokenFile_isReadForEachRequest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	must.Succeed(t, os.WriteFile(path, []byte("first-token-of-the-file\nsecond-token-of-the-file\n"), 0o600))

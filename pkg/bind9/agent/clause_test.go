@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestClauses_readWhatNamedShows: blocks are compared by what they say, not by order, quotes or blanks.
+// Order, quotes and blanks do not distinguish blocks.
 func TestClauses_readWhatNamedShows(t *testing.T) {
 	shown, err := parseClauses(`zone "0/25.2.0.192.in-addr.arpa" in internal { type secondary; file "a b.zone"; primaries port 53 { 192.0.2.1 port 1 key "k"; 2001:db8::1; }; allow-transfer  { key "k"; !10.0.0.0/8; }; };`)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestClauses_readWhatNamedShows(t *testing.T) {
 	}
 }
 
-// FuzzClauses: a block that was read is written so that it is read again, and no text crashes the parser.
+// A parsed block can be written and parsed again.
 func FuzzClauses(f *testing.F) {
 	f.Add(`zone "example.org" { type primary; file "x"; allow-update { key "k"; }; };`)
 	f.Add(`z { a "\"" ; b { { ; } ; } ; }`)

@@ -25,12 +25,10 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// agentKey controls named and signs updates.
 var agentKey = rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
 const testToken = "a token that is long enough"
 
-// fixture is an agent before a real named.
 type fixture struct {
 	t      *testing.T
 	bind   *rig.BIND
@@ -71,7 +69,6 @@ func newFixture(t *testing.T, change func(*rig.BINDConfig, *Config)) *fixture {
 	return &fixture{t: t, bind: bind, agent: agent, server: server, token: testToken}
 }
 
-// reply is an answer.
 type reply struct {
 	status int
 	header http.Header
@@ -81,7 +78,7 @@ type reply struct {
 
 func (r reply) String() string { return fmt.Sprintf("%d %s", r.status, strings.TrimSpace(r.text)) }
 
-// sendRequest sends a request. body is JSON text, or a value.
+// The body is JSON text, or a value to encode.
 func (f *fixture) sendRequest(method, path string, body any) reply {
 	f.t.Helper()
 	var sent io.Reader
@@ -105,7 +102,6 @@ func (f *fixture) sendRequest(method, path string, body any) reply {
 	return answer
 }
 
-// expectAnswer asks, and fails the test unless the answer has that status and text.
 func (f *fixture) expectAnswer(status int, text, method, path string, body any) reply {
 	f.t.Helper()
 	answer := f.sendRequest(method, "/api/v1"+path, body)
@@ -115,7 +111,6 @@ func (f *fixture) expectAnswer(status int, text, method, path string, body any) 
 	return answer
 }
 
-// digRRset returns the data of an RRset as the server has it, sorted.
 func (f *fixture) digRRset(arguments ...string) string {
 	f.t.Helper()
 	text := must.Get(rig.Dig{Server: f.bind.Addr}.Run(f.t.Context(), append([]string{"+short", "+norecurse"}, arguments...)...))(f.t)
@@ -124,7 +119,6 @@ func (f *fixture) digRRset(arguments ...string) string {
 	return strings.Join(lines, " ")
 }
 
-// update has named take a record by dynamic update.
 func (f *fixture) update(text string) {
 	f.t.Helper()
 	record := must.Get(mdns.NewRR(text))(f.t)

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// listKeyFiles are the files of the private keys of a zone.
 func (f *fixture) listKeyFiles(zone string) []string {
 	f.t.Helper()
 	found := must.Get(filepath.Glob(filepath.Join(f.bind.Dir(), "K"+zone+".+*.private")))(f.t)
@@ -28,7 +27,6 @@ func (f *fixture) listKeyFiles(zone string) []string {
 	return found
 }
 
-// signZone makes a signed zone of an owner, and returns its keys.
 func (f *fixture) signZone(zone, owner string) []string {
 	f.t.Helper()
 	asked := primaryZone(zone)
@@ -48,8 +46,7 @@ func (f *fixture) signZone(zone, owner string) []string {
 	return f.listKeyFiles(zone)
 }
 
-// TestCreate_takesNoKeysOfAnotherOwner_S12_10: a zone that is made again is signed with its keys, and one of another
-// owner with keys of its own.
+// A zone created again reuses its keys; another owner's zone of the name does not.
 func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -88,7 +85,7 @@ func TestCreate_takesNoKeysOfAnotherOwner_S12_10(t *testing.T) {
 	}
 }
 
-// TestCreate_takesKeysWithoutAnOwner: keys that were put there by hand are those of the zone that is made.
+// A new zone uses keys that an administrator put there.
 func TestCreate_takesKeysWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -106,8 +103,8 @@ func (f *fixture) sweepKeys() {
 	must.Succeed(f.t, f.agent.removeOldKeys(f.t.Context()))
 }
 
-// TestSweepKeys_S12_10: the keys of a removed zone stay for keyTime, and those of a zone that is there for ever. Of
-// one owner the keys of maxLeftKeys zones stay, the last ones.
+// Keys of a removed zone stay for keyTime, keys of an existing zone forever. Each owner keeps the keys of the last
+// maxLeftKeys removed zones.
 func TestSweepKeys_S12_10(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -115,7 +112,7 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	f.signZone("stays.example", "team-a")
 	f.signZone("goes.example", "team-a")
 	f.expectAnswer(200, "", "DELETE", "/zones/goes.example", nil)
-	// A zone of a client that makes and removes zones without end, by the files alone.
+	// A client that creates and removes zones endlessly, simulated by files.
 	left := func(zone, owner string, at time.Time) {
 		of := name.MustParse(zone)
 		must.Succeed(t, f.agent.files.writeKeyOwner(of, owner))
@@ -136,7 +133,7 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	}
 	now = now.Add(keyTime + time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // it looks once
+	cancel() // a single sweep
 	f.agent.SweepKeys(ctx, nil)
 	if len(f.listKeyFiles("goes.example")) == 0 {
 		t.Error("keys went although named was not asked")
@@ -153,8 +150,7 @@ func TestSweepKeys_S12_10(t *testing.T) {
 	}
 }
 
-// TestStatus_isOfAllKeysOrNone: named leaves out what does not fit its answer, and a key that seems not to be there
-// would lose its DS.
+// named truncates a long status, and a key missing from the status would lose its DS.
 func TestStatus_isOfAllKeysOrNone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -182,7 +178,7 @@ func TestStatus_isOfAllKeysOrNone(t *testing.T) {
 		}
 	}
 	t.Logf("%d keys fit", last)
-	if last < 6 { // three that wait, the next one, and two that sign the zone
+	if last < 6 { // three waiting, the next, and two that sign
 		t.Errorf("a status has %d keys at most", last)
 	}
 }

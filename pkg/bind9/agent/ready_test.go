@@ -25,13 +25,13 @@ const catalogName = "catalog.example."
 
 const memberText = "@ 60 IN SOA ns.example.net. h.example.net. 1 3600 600 604800 60\n@ 60 IN NS ns.example.net.\nwww 60 IN A 192.0.2.1\n"
 
-// member is a zone of a catalog. One that is absent is in the catalog, and its primary refuses it.
+// member is a zone of a catalog. An absent member is refused by the primary.
 type member struct {
 	zone                string
 	unconfirmed, absent bool
 }
 
-// follower is an agent beside a named that follows the catalog of another named.
+// follower is an agent with a named that consumes another named's catalog.
 type follower struct {
 	*fixture
 	primary *rig.BIND
@@ -68,7 +68,6 @@ func newFollower(t *testing.T, members ...member) *follower {
 	return f
 }
 
-// lookAgain asks named anew, some time after its start.
 func (f *follower) lookAgain(afterStart time.Duration) reply {
 	f.t.Helper()
 	f.agent.ready.mu.Lock()
@@ -78,7 +77,6 @@ func (f *follower) lookAgain(afterStart time.Duration) reply {
 	return f.sendRequest("GET", "/api/v1/ready", nil)
 }
 
-// wantReady fails the test unless the agent is ready, or is not because of its zones.
 func (f *follower) wantReady(ready bool, afterStart time.Duration) {
 	f.t.Helper()
 	status, text := 503, `"zones: error"`
@@ -90,7 +88,6 @@ func (f *follower) wantReady(ready bool, afterStart time.Duration) {
 	}
 }
 
-// waitUntil waits for a fact, for as long as a loaded machine may need.
 func (f *follower) waitUntil(what string, fact func() error) {
 	f.t.Helper()
 	f.waitWithin(2*time.Minute, what, fact)
@@ -103,7 +100,6 @@ func (f *follower) waitWithin(most time.Duration, what string, fact func() error
 	rig.Until(ctx, f.t, what, fact)
 }
 
-// waitForZone waits until named answers for a zone.
 func (f *follower) waitForZone(zone string) {
 	f.t.Helper()
 	f.waitUntil(zone+" is loaded", func() error {
@@ -114,7 +110,6 @@ func (f *follower) waitForZone(zone string) {
 	})
 }
 
-// restartServer starts named again, with the files that keep leaves it.
 func (f *follower) restartServer(keep func(file string) bool) {
 	f.t.Helper()
 	f.bind.Stop()
@@ -136,7 +131,7 @@ func (f *follower) restartServer(keep func(file string) bool) {
 	f.t.Logf("%d files removed", removed)
 }
 
-// startAgain starts named again, in another second than before: it says of its start no more than that.
+// named reports its start time in seconds.
 func (f *follower) startAgain() {
 	f.t.Helper()
 	f.waitUntil("another second", func() error {
@@ -151,15 +146,15 @@ func (f *follower) startAgain() {
 func keepAll(string) bool  { return true }
 func keepNone(string) bool { return false }
 
-// TestReady_poisonZone (S11.25): a zone that no server has had yet holds no server back, and one that all had holds a
-// server back for good where it is more than one of a hundred (A3).
+// TestReady_poisonZone (S11.25): a zone that no server ever loaded makes no server unready. More than one in a
+// hundred of the zones that all servers had keeps a server unready (A3).
 func TestReady_poisonZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true, unconfirmed: true})
 	f.waitForZone("a.example.")
 	f.waitForZone("b.a.example.")
 	f.wantReady(true, 0)
-	// A server that is to stand for another one is asked for each zone.
+	// A replacement for another server is checked for each zone.
 	f.expectAnswer(http.StatusOK, `"zones":3,"missing":1,"some":"poison.example."`, "GET", "/server/members", nil)
 
 	f = newFollower(t, member{zone: "a.example."}, member{zone: "poison.example.", absent: true})
@@ -168,8 +163,8 @@ func TestReady_poisonZone(t *testing.T) {
 	f.wantReady(false, time.Hour)
 }
 
-// TestReady_primaryAway (S11.25): a server that is started again answers for what is on its disk, and needs no
-// primary. Without a disk it is not ready until it has everything anew (A3).
+// TestReady_primaryAway (S11.25): a restarted server serves from its disk without a primary. Without a disk the
+// server is unready until everything is transferred (A3).
 func TestReady_primaryAway(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
@@ -186,12 +181,12 @@ func TestReady_primaryAway(t *testing.T) {
 	f.wantReady(false, 0)
 	f.wantReady(false, time.Hour)
 
-	// The disk is empty: no catalog says what is missing.
+	// On an empty disk no catalog lists the missing zones.
 	f.restartServer(keepNone)
 	f.wantReady(false, 0)
 	f.wantReady(false, time.Hour)
 	must.Succeed(t, f.primary.Start(t.Context()))
-	// By itself named asks a minute after its start.
+	// named retries by itself a minute after its start.
 	f.waitWithin(40*time.Second, "the agent is ready, without a NOTIFY", func() error {
 		if got := f.lookAgain(0); got.status != 200 {
 			return errors.New(got.String())
@@ -201,13 +196,13 @@ func TestReady_primaryAway(t *testing.T) {
 	if a, b := f.digRRset("www.a.example.", "A"), f.digRRset("www.b.example.", "A"); a != "192.0.2.1" || b != "192.0.2.1" {
 		t.Errorf("ready with %q and %q", a, b)
 	}
-	// A zone that is lost later is no reason to answer for nothing: the look was passed.
+	// A zone lost later does not make the server unready again.
 	f.primary.Stop()
 	must.Get(f.bind.Rndc(t.Context(), "delzone", "-clean", "a.example"))(t)
 	f.wantReady(true, 0)
 }
 
-// TestReady_expiredZone (S11.25): a zone whose primary was away for longer than its SOA allows is not loaded (A3).
+// TestReady_expiredZone (S11.25): an expired zone counts as missing (A3).
 func TestReady_expiredZone(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.example."})
@@ -231,15 +226,15 @@ func TestReady_expiredZone(t *testing.T) {
 	f.wantReady(false, 0)
 }
 
-// TestReady_withheldZones (S11.25): zones that the primary withholds, of which a tenant may have as many as it likes,
-// keep a server from the zones of others for some minutes. While the primary is away the server waits on, and so does
-// one that has no zone at all: another server that has them may go when this one is ready.
+// TestReady_withheldZones (S11.25): a tenant's withheld zones, in any number, keep a server unready for some minutes
+// at most. Without the primary or any zone the server stays unready: readiness may end another server that has the
+// zones.
 func TestReady_withheldZones(t *testing.T) {
 	t.Parallel()
 	withheld := []member{{zone: "x.example.", absent: true}, {zone: "y.example.", absent: true}, {zone: "z.example.", absent: true}}
 	f := newFollower(t, append(withheld, member{zone: "a.example."})...)
 	f.waitForZone("a.example.")
-	// The last zone came some minutes ago.
+	// The last zone was loaded some minutes ago.
 	f.wantReady(false, -waitTime)
 	confirmed := func() time.Time {
 		expected := must.Get(f.agent.listExpected(t.Context(), false))(t)
@@ -268,9 +263,8 @@ func TestReady_withheldZones(t *testing.T) {
 	f.wantReady(false, time.Hour)
 }
 
-// TestReady_twoMinutes (S11.25): of a hundred zones one may be missing two minutes after the start of named, and
-// before that none. A catalog that named cannot transfer, beside one that it has, is missing no longer than that
-// (A3).
+// TestReady_twoMinutes (S11.25): two minutes after named's start one zone in a hundred may be missing, before none. A
+// catalog that cannot be transferred, beside another, delays no longer (A3).
 func TestReady_twoMinutes(t *testing.T) {
 	t.Parallel()
 	var members []member
@@ -290,7 +284,7 @@ func TestReady_twoMinutes(t *testing.T) {
 	f.wantReady(false, loadTime/2)
 	f.wantReady(true, loadTime)
 	f.wantReady(true, 0)
-	// It is asked again after its next start.
+	// The next start is checked again.
 	f.restartServer(keepAll)
 	f.wantReady(false, 0)
 
@@ -301,7 +295,7 @@ func TestReady_twoMinutes(t *testing.T) {
 	f.wantReady(true, loadTime)
 }
 
-// TestReady_zonesOfTheAgent: a zone that was made here is expected after a restart, one that was removed is not (A3).
+// After a restart a zone created by the agent is expected, a removed zone is not (A3).
 func TestReady_zonesOfTheAgent(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}
@@ -324,7 +318,7 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	must.Succeed(t, os.WriteFile(files[0], bytes.Clone(content), 0o600))
 	must.Get(f.bind.Rndc(t.Context(), "reload", "example.org"))(t)
 	f.wantReady(true, 0)
-	// named removed the zone, and its file is left.
+	// named removed the zone but its file remains.
 	f.bind.Stop()
 	f.startAgain()
 	must.Get(f.bind.Rndc(t.Context(), "delzone", "example.net"))(t)
@@ -334,8 +328,8 @@ func TestReady_zonesOfTheAgent(t *testing.T) {
 	f.wantReady(true, 0)
 }
 
-// TestRestoreMembers_makesALostZoneAgain (S11.25): named has again what its catalog lists and it has no zone of, though
-// the catalog stays as it is. A zone that it cannot load is not lost (A7).
+// TestRestoreMembers_makesALostZoneAgain (S11.25): named regains a lost member of its catalog, although the catalog
+// is unchanged. A zone that named cannot load is not lost (A7).
 func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, member{zone: "a.example."}, member{zone: "b.a.example."}, member{zone: "poison.example.", absent: true})
@@ -343,7 +337,7 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	f.waitForZone("b.a.example.")
 	var watch memberWatch
 	for range 3 {
-		watch.state = "" // each look asks for every member
+		watch.state = "" // each check covers every member
 		f.agent.restoreMembers(t.Context(), &watch)
 	}
 	if n := strings.Count(f.bind.Log(), "received control channel command 'retransfer"); n != 0 {
@@ -358,7 +352,7 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 		}
 		return nil
 	})
-	// The zone came after the last look, too: there are as many as then, and the catalog has another serial.
+	// The zone also came after the last check: the count is equal, the catalog's serial differs.
 	count, known := strings.CutSuffix(string(must.Get(f.agent.readZonesState(t.Context()))(t)), " 1")
 	if !known {
 		t.Fatalf("without the serial of the catalog: %q", count)
@@ -376,7 +370,7 @@ func TestRestoreMembers_makesALostZoneAgain(t *testing.T) {
 	}
 }
 
-// TestReady_emptyDisk (S11.25): nothing but its disk tells a server which zones its agent made.
+// TestReady_emptyDisk (S11.25): only the disk knows the zones that the agent created.
 func TestReady_emptyDisk(t *testing.T) {
 	t.Parallel()
 	f := &follower{fixture: newFixture(t, nil)}

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// agentSecrets are Secrets that change.
 type agentSecrets struct {
 	mu   sync.Mutex
 	data map[string]map[string][]byte
@@ -47,7 +46,7 @@ func (s *agentSecrets) setSecret(at string, data map[string][]byte, away error) 
 	s.data[at], s.away = data, away
 }
 
-// agentDouble answers as an agent does that takes one token, and sends everything elsewhere while redirect is set.
+// agentDouble accepts a token, and redirects all requests while redirect is set.
 type agentDouble struct {
 	*httptest.Server
 	mu              sync.Mutex
@@ -88,7 +87,6 @@ func mustClient(t *testing.T, agents *Agents, server apiclass.Server) *client.Cl
 	return must.Get(agents.ClientOf(server, true))(t)
 }
 
-// reasonOf is the reason of the *delivery.Error behind an answer of an agent.
 func reasonOf(err error) delivery.Reason {
 	var said *delivery.Error
 	if !errors.As(err, &said) {
@@ -97,8 +95,7 @@ func reasonOf(err error) delivery.Reason {
 	return said.Reason
 }
 
-// TestAgents_followTheSecret: a token that changes fails no request, and the data of a Secret that cannot be read
-// stays in use. The same server has the same client.
+// A change of the token fails no request, and the last data of an unreadable Secret stays in use.
 func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	d := startAgent(t)
 	d.acceptToken("first", "")
@@ -146,8 +143,8 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	}
 }
 
-// TestAgents_reachNoOther: an agent that is no https server, or has another certificate, or sends the client
-// elsewhere, gets no token; a local address needs the leave of the class.
+// An agent without https, with another certificate or with a redirect gets no token; a local address needs the
+// class's permission.
 func TestAgents_reachNoOther_S11_14(t *testing.T) {
 	d, other := startAgent(t), startAgent(t)
 	d.acceptToken("token", "")

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// newFleet makes a Fleet for one namespace of an empty cluster.
 func newFleet(t *testing.T, client *ours.Clientset, at clock.Clock, namespace string) *Fleet {
 	t.Helper()
 	return must.Get(New(Config{
@@ -38,8 +37,8 @@ func newFleet(t *testing.T, client *ours.Clientset, at clock.Clock, namespace st
 	}))(t)
 }
 
-// S11.11: a tenant may make pods with the labels of its server, as many as it likes. Their answers, however late,
-// take no more than a small part of the time of one worker.
+// S11.11: a tenant may create any number of pods with the labels of its server. Their answers, however late, take a
+// small part of one worker's time.
 func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	f := newFleet(t, ours.NewSimpleClientset(), clock, "team")
@@ -78,7 +77,7 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 			}
 			for clock.Since(began) < time.Hour {
 				results = append(results, f.slow.askPods(t.Context(), server, "a", pods[:test.pods], ask))
-				clock.Step(time.Second) // each change of a pod leads to another look
+				clock.Step(time.Second) // each change of a pod causes a reconcile
 			}
 			if slow := test.takes >= slowAnswer; slow && busy > time.Hour/15 {
 				t.Errorf("%d questions took %s of an hour", asked, busy)
@@ -97,7 +96,7 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 					t.Fatalf("%v, want %v", result, test.result)
 				}
 			}
-			// The last answer stands for no other question.
+			// The last answer is valid for the same question only.
 			if test.takes >= slowAnswer {
 				clock.Step(time.Hour)
 				_ = f.slow.askPods(t.Context(), server, "a", pods[:test.pods], ask)
@@ -109,8 +108,8 @@ func TestAskPods_boundsTheTimeOfAServer_S11_11(t *testing.T) {
 	}
 }
 
-// S11.32: two unanswered health requests in a row degrade a server until its agent answers. Requests that a slow agent
-// is spared do not count, and pods that are not ready get none.
+// S11.32: two unanswered health requests in a row degrade a server until its agent answers. Requests skipped for a
+// slow agent do not count, and unready pods get none.
 func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
 	const namespace, name = "team", "ns1"
 	instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -136,7 +135,7 @@ func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
 	for i, step := range []struct {
 		ready  bool
 		answer error
-		// silent: it counts as silent after the question. told: a reconcile follows.
+		// silent: silence counts after the question. told: a reconcile follows.
 		silent, told bool
 	}{
 		{true, nil, false, false},

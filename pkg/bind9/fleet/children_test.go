@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The memory of an object ends with the object: servers that come and go leave nothing there.
+// The memory of an object ends with the object: servers that come and go must not leak.
 func TestChildren_forgetWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		labels := map[string]string{render.LabelManager: render.Manager, render.LabelInstallation: "a"}
@@ -31,7 +31,7 @@ func TestChildren_forgetWhatIsGone(t *testing.T) {
 		factory.StartWithContext(ctx)
 		defer factory.Shutdown()
 		defer cancel()
-		synctest.Wait() // an informer that is in sync may not watch yet, and the fake tells it nothing of what is between
+		synctest.Wait() // an informer in sync may not watch yet, and the fake does not replay the gap
 		must.Succeed(t, cluster.CoreV1().Secrets("team").Delete(t.Context(), "goes", metav1.DeleteOptions{}))
 		synctest.Wait()
 		if _, knows := c.applied[gone]; knows || len(c.applied) != 1 {

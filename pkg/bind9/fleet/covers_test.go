@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Two installations with disjoint namespaces leave each other's servers and clusters alone: neither writes their
-// status, and neither lets a deleted one go before the other has removed its objects, unless there is no other.
+// Two installations with disjoint namespaces neither write the status of each other's servers and clusters, nor
+// release a deleted object before the other has removed its children, unless the other is gone.
 func TestFleet_leavesWhatAnotherInstallationHas_S11_12(t *testing.T) {
 	at := clocktesting.NewFakeClock(time.Now())
 	metaOf := func(name string, finalizers ...string) metav1.ObjectMeta {

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestFollowChange_looksAtWhatIsConcerned: in a fleet of a thousand servers each status that is written must not lead
-// to all of them.
+// A status write must not reconcile all of a thousand servers.
 func TestFollowChange_looksAtWhatIsConcerned(t *testing.T) {
 	f := newFleet(t, ours.NewSimpleClientset(), nil, "dns")
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "prod", UID: "c", Generation: 1}}

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// S11.2: a provider of as many namespaces as it may name has a status that the API takes, and it names those that are
-// not ready.
+// S11.2: the API accepts the status of a provider with the maximum of namespaces, which names the unready.
 func TestFitProviderStatus_S11_2(t *testing.T) {
 	s := newConditionSet(1, nil)
 	s.set(bind9.ConditionDegraded, true, ReasonApplyFailed, strings.Repeat("x", 2*maxMessage))
@@ -56,8 +55,7 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 	}
 }
 
-// TestRecordEvents_fitsTheNote: Kubernetes takes a note of at most 1,024 octets, and a condition has as long a message,
-// for example of an agent that a tenant put in the place of its own.
+// Kubernetes accepts notes up to 1,024 octets, and a tenant's own agent may send more.
 func TestRecordEvents_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(9)
 	f := &Fleet{Config: Config{Events: recorder}}
@@ -74,7 +72,7 @@ func TestRecordEvents_fitsTheNote(t *testing.T) {
 	}
 }
 
-// TestHold_goesOnWithTheHeldObject: the status of a new object is written in the look that put the finalizer on it.
+// The reconcile that adds the finalizer also writes the status.
 func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	before := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1", Finalizers: []string{"other"}}}
 	now, err := addFinalizer(t.Context(), before, func(_ context.Context, name string, of types.PatchType, patch []byte,
@@ -95,7 +93,7 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 	}
 }
 
-// The condition of another controller stays as it is, whatever the fleet says of its own.
+// The fleet does not change another controller's condition.
 func TestStanding_keepsConditionsOfOthers(t *testing.T) {
 	others := metav1.Condition{Type: bind9.ConditionDelivering, Status: metav1.ConditionFalse, Reason: "ServerUnreachable",
 		Message: "its server does not answer", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0))}

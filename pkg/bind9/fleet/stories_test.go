@@ -26,24 +26,24 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// TestStories runs testdata/*.txt: what is decided from facts alone, step by step, and what the status says of it. "go
-// test -rewrite" writes the output anew. Commands:
+// TestStories runs the decisions from facts in testdata/*.txt, with the resulting status. "go test -rewrite" writes the
+// output anew. Commands:
 //
-//	server ns1 of cluster prod, whose pod is ready, at one look: its steps, when it is looked at again, the status.
-//	    [alone] [signer] [external] [uncovered] [unheld] [no-cluster] [stopped] [claim]      what it is
-//	    [was=REASON]                   the reason of its condition Ready or Degraded before: AllReady, Unavailable
-//	    [key-missing] [invalid]        its cluster has no key yet; it cannot be rendered
-//	    [rotates] [peers-rotate] [held] [look-again=DURATION]      its TSIG keys, and those of a signer's cluster
-//	    [turn=SERVER]                  where it takes its turn: it waits until the pod of that one is replaced
-//	    [pod=none|changes]             what there is of it
-//	    [silent]                       its agent does not answer
-//	    [left=RESOURCE,...]            objects of it that it has no more
-//	    [former=owned|new|AGE,...]     ReplicaSets of another manager: with their Deployment still, or idle for so long
-//	    [fail=hold|read|apply|drain|remove] [foreign] [take-over=service|deployment]      how a step goes
+//	server a reconcile of ns1 of cluster prod with a ready pod: its steps, the next reconcile, the status.
+//	    [alone] [signer] [external] [uncovered] [unheld] [no-cluster] [stopped] [claim]      the kind of server
+//	    [was=REASON]                   the former reason of Ready or Degraded: AllReady, Unavailable
+//	    [key-missing] [invalid]        the cluster has no key yet; rendering fails
+//	    [rotates] [peers-rotate] [held] [look-again=DURATION]      the TSIG keys, and those of a signer's cluster
+//	    [turn=SERVER]                  the server whose pod is replaced first
+//	    [pod=none|changes]             the state of the pod
+//	    [silent]                       the agent does not answer
+//	    [left=RESOURCE,...]            superfluous objects
+//	    [former=owned|new|AGE,...]     ReplicaSets of another manager: with their Deployment, or idle for this long
+//	    [fail=hold|read|apply|drain|remove] [foreign] [take-over=service|deployment]      the outcome of a step
 //	keys   [none] [next] [former] [made=AGE] [stepped=AGE] [taken] [algorithm=A] [rotate-after=DURATION] [held]
 //	turn   of ns1: [holder=NAME] [same] [changes] [late] [others=NAME[!],...]      a name with "!" is not ready
 //	leave  [unheld] [uncovered] [age=DURATION] [children=N] [left=N] [fail]      an object with a timeout of 10m
-//	sweep  [begin] [owners=N] [gone=NAME,...] [for=DURATION]      a look every two minutes, for so long; begin: anew
+//	sweep  [begin] [owners=N] [gone=NAME,...] [for=DURATION]      a sweep every two minutes for this long; begin: reset
 //	cluster [primary=N] [secondary=N] [signer] [rotates] [held] [fail] [uncovered]      a line a server: NAME ROLE [REASON...]
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -74,10 +74,9 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// storyNow is when each look is.
 var storyNow = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// storyFacts are what a command says. One that it says and that no story asks for is a mistake.
+// An argument that no command reads fails the story.
 type storyFacts struct {
 	t     *testing.T
 	data  *datadriven.TestData
@@ -153,7 +152,6 @@ func (s *storyFacts) buildInstance() *bind9.Bind9Instance {
 	return of
 }
 
-// storyKeys are the TSIG keys of a group.
 func storyKeys(next, former bool) render.TransferKeys {
 	keys := render.TransferKeys{Key: render.Key{Name: "one"}}
 	if next {
@@ -165,7 +163,7 @@ func storyKeys(next, former bool) render.TransferKeys {
 	return keys
 }
 
-// buildServer makes what ns1 is and what there is of it. What actionRead finds out is in read.
+// buildServer returns the facts of ns1, and the facts that actionRead adds.
 func (s *storyFacts) buildServer() (w, read *facts) {
 	w = &facts{now: storyNow, instance: s.buildInstance(), covered: !s.hasKey("uncovered")}
 	if w.instance.Spec.ClusterRef != nil && !s.hasKey("no-cluster") {
@@ -196,7 +194,7 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 	if w.ready, w.finished = pod == "" || pod == "changes", pod == ""; pod != "none" {
 		w.service = service
 		for _, object := range read.objects {
-			w.workload = &metav1.ObjectMeta{Name: object.Name} // the last one
+			w.workload = &metav1.ObjectMeta{Name: object.Name} // the last is the workload
 			w.made = append(w.made, madeObject{object.Resource, w.workload})
 		}
 	}
@@ -232,7 +230,6 @@ func storyClass() *v1alpha1.DNSClass {
 	return of
 }
 
-// findOutcome is how a step goes.
 func (s *storyFacts) findOutcome(step string) error {
 	waits := s.readValue("take-over", "")
 	switch foreignObject := s.hasKey("foreign"); {
@@ -374,8 +371,7 @@ func tellKeys(s *storyFacts) string {
 	return text + "\n" + tellRest(again, nil)
 }
 
-// tellKey is the name of a key in a story. One that is made has a name that follows from its secret, and that primaries
-// take for a server of the namespace (S11.17).
+// A generated key's name depends on the secret; primaries accept the name for a server of the namespace (S11.17).
 func tellKey(name string) string {
 	if namespace, ofServer := transferclass.NamespaceOfKey(tsig.Key{Name: name + "."}); ofServer && namespace == "team" {
 		return "a new one"
@@ -468,7 +464,6 @@ func tellCluster(s *storyFacts) string {
 	return text
 }
 
-// storyConditions are those of a server by a word.
 var storyConditions = map[string][]metav1.Condition{
 	"ready":   {{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady}},
 	"changes": {{Type: bind9.ConditionProgressing, Status: metav1.ConditionTrue, Reason: ReasonRollingOut}},
@@ -476,7 +471,6 @@ var storyConditions = map[string][]metav1.Condition{
 	"foreign": {{Type: bind9.ConditionDegraded, Status: metav1.ConditionTrue, Reason: ReasonForeign, Message: "not ours"}},
 }
 
-// storySweeper is what the sweeps of a story remember.
 type storySweeper struct {
 	sweeper
 	began, now time.Time

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// A Service of another type waits before anything is asked: it would lose the addresses by which clients know it.
+// A Service of another type waits before any question: a takeover would lose the addresses that clients know.
 func TestTakeOver_keepsTheTypeOfAService(t *testing.T) {
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	asked := errors.New("asked")

@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// countingAgent is an agent that notes when it is asked to make a zone. limit nil: it takes every request, as
-// Kubizone's; else it is a bindcar of 0.7, which refuses those above it.
+// Without a limit countingAgent is Kubizone's agent, else a bindcar 0.7.
 type countingAgent struct {
 	limit *rate.Limiter
 	mu    sync.Mutex
@@ -45,11 +44,10 @@ func (a *countingAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestDeliver_besideABindcarOfOneRequestASecond: the agents of twenty other instances are asked for a zone as soon with
-// such a bindcar in the class as without it.
+// A slow bindcar in the class delays no request to twenty other instances.
 func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
 	w := beginWorld(t)
-	dns := w.startServer(t, "empty", "kubizone", freePort(t)) // of all of them; it has no zone
+	dns := w.startServer(t, "empty", "kubizone", freePort(t)) // shared by all, without a zone
 	w.openClass(t, dns.Addr)
 	const others, zones = 20, 12
 	agents := make([]*countingAgent, others+1)
@@ -64,12 +62,12 @@ func TestDeliver_besideABindcarOfOneRequestASecond(t *testing.T) {
 		agent := must.Get(client.New(server.URL, nil))(t)
 		instances[i] = Instance{Name: fmt.Sprintf("dns/ns-%d", i), DNS: dns.Addr, Key: w.readKey(), Agent: agent}
 	}
-	// measure is how long after its beginning a delivery had asked the last of the others.
+	// measure returns the times until the last of the other instances was asked.
 	measure := func(run string, of []Instance) (waits []time.Duration) {
 		p := w.makeProvider(t, byAgents, func() []Instance { return of })
 		for n := range zones {
 			plan := planOf(fmt.Sprintf("%s-%d", run, n), fmt.Sprintf("%s-%d.example.", run, n), 1)
-			plan.CallTimeout = time.Millisecond // no answer by DNS is waited for
+			plan.CallTimeout = time.Millisecond // skip the wait for DNS answers
 			began := time.Now()
 			must.Get(p.Deliver(t.Context(), plan, passFence))(t)
 			last := time.Duration(0)

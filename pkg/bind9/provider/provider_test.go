@@ -47,7 +47,6 @@ var (
 	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 )
 
-// world is a primary with one class, and the zones it serves.
 type world struct {
 	*zoneview.Set
 	primary *primary.Primary
@@ -60,7 +59,6 @@ type world struct {
 	changes serial.Serial
 }
 
-// Name and Holder are Members: what is stored.
 func (w *world) Name(uid string) name.Name {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +81,7 @@ func (w *world) Holder(zone name.Name) string {
 	return ""
 }
 
-// storeMember puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+// storeMember removes the member if the zone is zero.
 func (w *world) storeMember(uid string, zone name.Name) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +100,7 @@ func (w *world) readServed(uid string) serial.Serial {
 	return 0
 }
 
-// stored is the provider with the store behind its fence.
+// stored updates the members whenever the fence passes.
 type stored struct {
 	*Provider
 	w *world
@@ -150,7 +148,7 @@ func beginWorld(t *testing.T) *world {
 	return w
 }
 
-// openClass makes the class, once it is known where its secondaries are.
+// Call openClass when the secondaries have addresses.
 func (w *world) openClass(t *testing.T, secondaries ...netip.AddrPort) {
 	t.Helper()
 	var targets []primary.Target
@@ -168,7 +166,6 @@ func (w *world) readKey() *transfer.Key {
 	return &transfer.Key{Name: w.keys[0].Name, Algorithm: string(w.keys[0].Algorithm), MAC: w.keys[0].MAC}
 }
 
-// putZone serves a plan's zone.
 func (w *world) putZone(t *testing.T, plan delivery.Plan) {
 	t.Helper()
 	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
@@ -219,12 +216,11 @@ func freePort(t *testing.T) netip.AddrPort {
 
 const token = "the-token-of-the-test"
 
-// startServer starts a named and what controls it: "kubizone", a version of bindcar, or "" for a follower of the
-// catalog.
+// kind is "kubizone", a version of bindcar, or "" for a consumer of the catalog.
 func (w *world) startServer(t *testing.T, called, kind string, listen netip.AddrPort) *server {
 	t.Helper()
 	if kind == "bindcar" {
-		rig.Need(rig.BindcarProgram())(t) // before a named is started for it
+		rig.Need(rig.BindcarProgram())(t) // before a named is started
 	}
 	at := freePort(t)
 	controlKey := rig.TSIGKey{Name: "control", Algorithm: rigKey.Algorithm, Secret: rigKey.Secret}
@@ -276,12 +272,11 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	return s
 }
 
-// The modes of a Provider.
+// Modes of makeProvider.
 const byCatalog, byAgents = false, true
 
 func ofNone(string) bool { return false }
 
-// makeProvider returns one of the mode with the instances that the function returns at each call.
 func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instance) stored {
 	t.Helper()
 	var primaries []netip.AddrPort
@@ -296,13 +291,12 @@ func (w *world) makeProvider(t *testing.T, mode bool, instances func() []Instanc
 	return stored{p, w}
 }
 
-// hasZone says whether named is configured with the zone.
 func (s *server) hasZone(t *testing.T, zone string) bool {
 	_, err := s.control.Call(t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
 	return err == nil
 }
 
-// TestProvider_passesTheExam: in each mode, with our agent and with a bindcar, a fleet holds what a class delivers.
+// Each mode passes the conformance suite, with Kubizone's agent and with bindcar.
 func TestProvider_passesTheExam(t *testing.T) {
 	for exam, kinds := range map[string][]string{
 		"Catalog": {"", ""}, "Transfer": {"kubizone", "0.9.0"}, "Transfer by the real bindcar": {"bindcar", "kubizone"},
@@ -348,7 +342,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 	}
 }
 
-// deliverPlan delivers until the serial is confirmed, and returns the last report.
+// deliverPlan repeats Deliver until the serial is confirmed.
 func deliverPlan(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery.Report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -364,8 +358,8 @@ func deliverPlan(t *testing.T, p delivery.Provider, plan delivery.Plan) delivery
 	}
 }
 
-// TestDeliver_followsTheInstances: an instance that comes gets the zone, one that leaves loses it and its row, and
-// where all have it no agent is asked (promises 1, 3 and 5).
+// A new instance gets the zone, a leaving instance loses the zone and the row, and no agent is asked if all have the
+// zone (promises 1, 3 and 5).
 func TestDeliver_followsTheInstances(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -397,7 +391,7 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 		t.Errorf("with an instance that leaves: %+v; it has the zone: %v", report.Servers, one.hasZone(t, "example.org."))
 	}
 
-	// One that leaves and does not answer keeps its row, and the zone is not removed without it.
+	// A leaving instance without an answer keeps a row, and delays the removal of the zone.
 	one.api.Close()
 	report, err = p.Deliver(t.Context(), plan, passFence)
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 2 || report.Servers[1].Name != "dns/one" || report.Servers[1].Err.Reason != delivery.ReasonServerUnreachable {
@@ -414,7 +408,7 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	if _, err := p.Deliver(t.Context(), plan, passFence); err == nil || !strings.Contains(err.Error(), "selects 1001 instances") {
 		t.Errorf("with more instances than there are rows: %v", err)
 	}
-	// Without a server there are no rows of what it had: nil would keep those of before.
+	// Without instances the rows are empty, not nil: nil would keep the former rows.
 	for _, left := range [][]Instance{nil, {{Name: "dns/one", Leaving: true}}} {
 		instances = left
 		report, err := p.Deliver(t.Context(), plan, passFence)
@@ -432,8 +426,7 @@ func TestDeliver_followsTheInstances(t *testing.T) {
 	}
 }
 
-// TestDeliver_aSlowAgentDelaysNoOther: a bindcar that takes nothing for now has a row that says so, and the other
-// instance serves the zone meanwhile (promise 4).
+// A bindcar that refuses requests has a row with the reason, while the other instance serves the zone (promise 4).
 func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -444,7 +437,7 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	for _, zone := range []string{"a.example.", "b.example."} {
 		plan := planOf(zone, zone, 3)
 		w.putZone(t, plan)
-		// On a busy machine an answer by DNS can be late once.
+		// On a busy machine a DNS answer may be late.
 		waitFor(t, zone+" at the fast one, and the slow one's row", func() bool {
 			began := time.Now()
 			report, err := p.Deliver(t.Context(), plan, passFence)
@@ -460,7 +453,6 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 	}
 }
 
-// waitFor does it again until it is so.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	end := time.Now().Add(time.Minute)
@@ -471,8 +463,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestDeliver_saysHowALostZoneComesBack: BIND makes a zone of its catalog that it lost by what the row of the server
-// says, and by nothing else while the catalog stays as it is.
+// BIND restores a lost member only by the remedy in the server's row, while the catalog is unchanged.
 func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -503,7 +494,7 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	deliverPlan(t, p, plan)
 }
 
-// TestDeliver_isFenced: with a lost fence no agent is asked for anything.
+// After a lost fence no agent is asked.
 func TestDeliver_isFenced(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -513,7 +504,7 @@ func TestDeliver_isFenced(t *testing.T) {
 	plan := planOf("u", "example.org.", 1)
 	w.putZone(t, plan)
 	lost := errors.New("lost")
-	for after := range 2 { // before the zone is shown, and before the agent is asked
+	for after := range 2 { // before the zone is published, and before the agent is asked
 		calls := 0
 		_, err := p.Deliver(t.Context(), plan, func(context.Context) error {
 			if calls++; calls > after {
@@ -532,8 +523,8 @@ func TestDeliver_isFenced(t *testing.T) {
 	}
 }
 
-// TestWithdraw_leavesTheSigner_S12_9: the zone of a name at the signer can be that of another Zone, of another class of
-// the cluster, whether or not the Delivery that is removed has a row of the signer.
+// The signer's zone may belong to another Zone of another class, whether or not the removed Delivery has the signer's
+// row.
 func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -551,7 +542,7 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 		ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{w.addr.String() + " key " + rigKey.Name}},
 	}, passFence))
 	for _, rows := range [][]string{nil, {s.instance.Name}} {
-		w.storeMember("u", name.Name{}) // no class has the zone any more
+		w.storeMember("u", name.Name{}) // no class has the zone
 		plan.Servers = rows
 		if _, err := p.Remove(t.Context(), plan, passFence); err != nil || !s.hasZone(t, "example.org.") {
 			t.Errorf("rows %q: the signer has the zone: %v; %v", rows, s.hasZone(t, "example.org."), err)
@@ -559,7 +550,6 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	}
 }
 
-// TestNew_namesWhatIsMissing: each mode says what it needs.
 func TestNew_namesWhatIsMissing(t *testing.T) {
 	w := beginWorld(t)
 	if _, err := New(Config{Shown: shown.Config{Members: w}}); err == nil || !strings.Contains(err.Error(), "catalog zone") ||

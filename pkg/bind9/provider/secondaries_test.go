@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// changedPlan is fullPlan after a plan with another host.
 func changedPlan(zone string, at serial.Serial, before, after string) delivery.Plan {
 	plan := fullPlan(zone, at, after)
 	www := func(data string) delivery.RRset {
@@ -27,8 +26,8 @@ func changedPlan(zone string, at serial.Serial, before, after string) delivery.P
 	return plan
 }
 
-// TestUpdater_secondariesFollowOnePrimary: a secondary has what its primary has, also after that left the class, when
-// the other primary has counted serials otherwise; and it loses the zone when it leaves itself (S11.15).
+// A secondary follows another primary with other serials when the first leaves the class; a leaving secondary loses
+// the zone (S11.15).
 func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	t.Parallel()
 	const zone = "example.org."
@@ -38,7 +37,7 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	follower.instance.Primary = false
 	instances := []Instance{one.instance, two.instance, follower.instance}
 	u := newUpdater(func() []Instance { return instances })
-	u.notifyTime = 0 // these servers send no NOTIFY
+	u.notifyTime = 0 // no server sends NOTIFY
 	if report := deliverPlan(t, u, fullPlan(zone, 1, "192.0.2.1")); len(report.Servers) != 3 || hostOf(t, follower, zone) != "192.0.2.1" {
 		t.Fatalf("%+v", report)
 	}
@@ -48,7 +47,7 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 		stays = 1
 	}
 	source, other := sources[1-stays], sources[stays]
-	// Records of others let the serials of the primaries run apart: the other one has counted less, or more.
+	// Foreign records let the primaries' serials diverge: the other primary is behind or ahead.
 	for i := range 3 {
 		source.updateRRset(t, name.MustParse(zone), delivery.RRset{Name: name.MustParse("count." + zone), Type: rdata.TXT, TTL: 60,
 			Data: []string{`"` + strings.Repeat("x", i+1) + `"`}})
@@ -76,7 +75,7 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	if report := deliverPlan(t, u, changedPlan(zone, 4, "192.0.2.3", "192.0.2.4")); len(report.Servers) != 1 || follower.hasZone(t, zone) {
 		t.Errorf("after it left: %+v", report)
 	}
-	for _, left := range [][]Instance{{follower.instance}, {}} { // what went has no row, and the others do not have the serial
+	for _, left := range [][]Instance{{follower.instance}, {}} { // no row for the leaving primary; the others lack the serial
 		instances = left
 		report, err := u.Deliver(t.Context(), fullPlan(zone, 4, "192.0.2.4"), passFence)
 		if err == nil || !strings.Contains(err.Error(), "role Primary") || report.Servers == nil || len(report.Servers) != len(left) {
@@ -89,7 +88,7 @@ func TestUpdater_secondariesFollowOnePrimary_S11_15(t *testing.T) {
 	}
 }
 
-// TestChooseSources_movesFew: a primary that comes takes secondaries over, and no others move.
+// A new primary takes over some secondaries, and no others move.
 func TestChooseSources_movesFew(t *testing.T) {
 	targets := func(primaries ...string) (all []target) {
 		for _, row := range primaries {

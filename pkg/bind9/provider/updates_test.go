@@ -26,7 +26,6 @@ func newUpdater(instances func() []Instance) *Updater {
 	return NewUpdater(UpdateConfig{Instances: func([]string) ([]Instance, error) { return instances(), nil }, Dial: dial.New(true).DialContext})
 }
 
-// readZone returns what the server has in a zone, nothing where it has no such zone.
 func (s *server) readZone(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
 	if !s.hasZone(t, zone.String()) {
@@ -39,7 +38,6 @@ func (s *server) readZone(t *testing.T, zone name.Name) []delivery.RRset {
 	return deliverytest.ReadRRsets(t, strings.NewReader(text), zone)
 }
 
-// updateRRset changes an RRset as another client would.
 func (s *server) updateRRset(t *testing.T, zone name.Name, set delivery.RRset) {
 	t.Helper()
 	script := fmt.Sprintf("zone %s\nupdate delete %s %s\n", zone, set.Name, set.Type)
@@ -49,8 +47,7 @@ func (s *server) updateRRset(t *testing.T, zone name.Name, set delivery.RRset) {
 	must.Get(rig.Nsupdate(t.Context(), s.Addr, &rigKey, script+"send\n"))(t)
 }
 
-// TestUpdater_passesTheExam: a primary holds what a class delivers by updates. It has no agent, so its zones stay when
-// they are removed, and have the name servers that they were made with.
+// Without an agent a primary's zones stay after removal, with their original name servers.
 func TestUpdater_passesTheExam(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)
@@ -78,7 +75,6 @@ func TestUpdater_passesTheExam(t *testing.T) {
 	})
 }
 
-// fullPlan has an SOA and a host.
 func fullPlan(zone string, at serial.Serial, host string) delivery.Plan {
 	plan := planOf("u", zone, at)
 	plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{fmt.Sprintf("ns1.%s hostmaster.%[1]s %d 86400 7200 3600000 360", zone, at)}}
@@ -93,7 +89,6 @@ func fullPlan(zone string, at serial.Serial, host string) delivery.Plan {
 	return plan
 }
 
-// hostOf is the address of www at a server.
 func hostOf(t *testing.T, s *server, zone string) string {
 	for _, set := range s.readZone(t, name.MustParse(zone)) {
 		if set.Name.String() == "www."+zone {
@@ -103,8 +98,8 @@ func hostOf(t *testing.T, s *server, zone string) string {
 	return ""
 }
 
-// TestUpdater_makesZonesWhereTheyAreMissing: a new instance gets the whole zone, with name servers inside it; one that
-// leaves loses it; and a zone in which others have records is not removed.
+// A new instance gets the whole zone with in-zone name servers, a leaving instance loses the zone, and a zone with
+// foreign records is not removed.
 func TestUpdater_makesZonesWhereTheyAreMissing(t *testing.T) {
 	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {

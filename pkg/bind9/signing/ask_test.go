@@ -24,10 +24,10 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// noName has a server of a parent answer that the name is not there.
+// noName means NXDOMAIN.
 const noName = -1
 
-// startParent starts a server of a parent that answers with the DS of these keys, a TTL of an hour and authority.
+// The TTL is one hour.
 func startParent(t *testing.T, tags ...int) netip.AddrPort {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -52,8 +52,8 @@ func startParent(t *testing.T, tags ...int) netip.AddrPort {
 	return netip.MustParseAddrPort(listener.Addr().String())
 }
 
-// A parent is known when an address of each of its servers answers: an address that this machine cannot reach, as one
-// of IPv6, does not end rollovers for ever. A DS that one address still has is not gone.
+// Each of the parent's servers must answer at some address: an unreachable address, for example IPv6, does not block
+// rollovers. A DS at any address is not gone.
 func TestAskElsewhere_S12_6(t *testing.T) {
 	silent := must.Get(rig.FreePort())(t)
 	both, one, none, noName := startParent(t, 1, 2), startParent(t, 1), startParent(t), startParent(t, noName)
@@ -87,7 +87,7 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 		c.ParentServers = func(context.Context, name.Name) ([]ParentServer, error) { return test.servers, nil }
 		w := &work{Controller: c, zone: &v1alpha1.Zone{}, fqdn: name.MustParse("example.org."), site: site{of: &v1alpha1.DNSClass{}}}
 		w.of.Spec.AllowLocalAddresses = true
-		for range 2 { // what is said does not change with each look
+		for range 2 { // a stable message at each reconcile
 			p := w.askElsewhere(t.Context())
 			anywhere := map[int32]bool{}
 			for _, ds := range p.anywhere {
@@ -108,8 +108,8 @@ func TestAskElsewhere_S12_6(t *testing.T) {
 	}
 }
 
-// The servers of the next name above that has any are those of the parent. A name between of which the resolver finds
-// none is told: it may be a zone that the resolver does not see.
+// The parent's servers are those of the nearest name above that has any. A name between without an answer is
+// reported: the resolver may not see that zone.
 func TestLookupParentServers_S12_6(t *testing.T) {
 	listener := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	server := &mdns.Server{PacketConn: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
@@ -141,7 +141,7 @@ func TestLookupParentServers_S12_6(t *testing.T) {
 	}
 }
 
-// An address is silent since it last did not answer, without a break.
+// Silence of an address counts from its last unanswered streak.
 func TestMemory_countsSilence(t *testing.T) {
 	var known remembered
 	at := netip.MustParseAddrPort("192.0.2.1:53")

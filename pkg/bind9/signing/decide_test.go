@@ -21,7 +21,7 @@ import (
 
 var begin = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
-// signedBy is what a signer says that has keys with these states of their DS, by their tags from 1 on.
+// signedBy is a signer's answer with keys in these DS states, tagged from 1 on.
 func signedBy(states ...string) client.Signing {
 	s := client.Signing{Present: true, Status: &protocol.DNSSECStatus{Signed: true}}
 	for i, state := range states {
@@ -41,7 +41,7 @@ func dsOf(tags ...int32) []v1alpha1.DelegationSigner {
 	return list
 }
 
-// S12.6: a former key keeps its DS until another one is known everywhere.
+// S12.6: a former key keeps its DS until another is known everywhere.
 func TestWantedDS_S12_6(t *testing.T) {
 	for name, test := range map[string]struct {
 		states []string
@@ -64,8 +64,8 @@ func TestWantedDS_S12_6(t *testing.T) {
 	}
 }
 
-// An agent, which a tenant may have replaced, repeats keys and DS: each DS is wanted once, and no more than a status
-// has.
+// An agent, which a tenant may have replaced, may repeat keys and DS: each is wanted once, within the limit of a
+// status.
 func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	repeated := signedBy("rumoured")
 	repeated.Status.Keys = slices.Repeat(repeated.Status.Keys, 32)
@@ -79,7 +79,7 @@ func TestWantedDS_isBounded_S12_3(t *testing.T) {
 	}
 }
 
-// S12.5, S12.6, S12.7: what each fact leads to.
+// S12.5, S12.6, S12.7: the action that follows from each fact.
 func TestDecide_S12_5(t *testing.T) {
 	fast := times{maxZoneTTL: time.Hour, parentDSTTL: 2 * time.Hour, dnskey: time.Minute}
 	at := func(phase v1alpha1.DNSSECPhase, ago time.Duration, ds ...int32) *v1alpha1.ZoneDNSSECStatus {
@@ -166,7 +166,8 @@ func TestDecide_S12_5(t *testing.T) {
 	}
 }
 
-// S12.6: a parent that never gets a DS does not make keys pile up, and a key whose DS it has is never given up.
+// S12.6: keys do not pile up under a parent that never gets a DS, and a key with its DS at the parent is never
+// dropped.
 func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 	former := func(n int) []string { return append(slices.Repeat([]string{"unretentive"}, n), "rumoured") }
 	for name, test := range map[string]struct {
@@ -190,8 +191,8 @@ func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {
 	}
 }
 
-// A server of the parent may answer with any TTL: one above a week, and above that of the policy, is not waited for,
-// and tells nothing.
+// A parent's server may answer with any TTL. A TTL above both a week and the policy is not waited for, and proves
+// nothing.
 func TestRefuseLongTTL_S12_6(t *testing.T) {
 	for _, test := range []struct {
 		ttl, policy time.Duration
@@ -205,7 +206,7 @@ func TestRefuseLongTTL_S12_6(t *testing.T) {
 	}
 }
 
-// A Zone that went while no watch stood leaves nothing in memory.
+// A Zone deleted between two watches is freed from memory, too.
 func TestForgetZone(t *testing.T) {
 	for what, gone := range map[string]func(*v1alpha1.Zone) any{
 		"told":     func(zone *v1alpha1.Zone) any { return zone },
@@ -220,7 +221,7 @@ func TestForgetZone(t *testing.T) {
 	}
 }
 
-// A signer that is told again that a DS is there begins to wait anew: one process tells it once.
+// A repetition restarts the signer's wait, so a process tells each published DS once.
 func TestMemory_tellsOnce(t *testing.T) {
 	m := memory{zones: map[types.UID]*remembered{}}
 	one, failed := told{7, protocol.DSPublished}, errors.New("the agent does not answer")
@@ -238,7 +239,7 @@ func TestMemory_tellsOnce(t *testing.T) {
 	}
 }
 
-// The servers of a zone are reminded each remindInterval, and at the next look where that failed.
+// A zone's servers are reminded each remindInterval, and at the next reconcile after a failure.
 func TestRemindOnce(t *testing.T) {
 	away := errors.New("the agent is away")
 	known, calls := &remembered{}, 0

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Agents and servers that do not answer hold the places of their namespaces, and no worker that zones of other ones
-// need. When they answer, each zone that waited is looked at.
+// Silent agents and servers take the slots of their own namespaces only. When they answer, each waiting zone is
+// reconciled.
 func TestRun_isSharedByNamespaces_S12_11(t *testing.T) {
 	const platform, team = "platform", "team"
 	var objects []runtime.Object
@@ -96,7 +96,7 @@ func TestRun_isSharedByNamespaces_S12_11(t *testing.T) {
 	}
 }
 
-// A zone that was woken and is gone by then gives its places to the next one.
+// A woken zone that no longer exists passes its slots on.
 func TestPlaces_passOn(t *testing.T) {
 	var woken []cache.ObjectName
 	p := places{wake: func(zone cache.ObjectName) { woken = append(woken, zone) }, taken: map[place]int{}, held: map[cache.ObjectName][]place{}}
@@ -105,9 +105,9 @@ func TestPlaces_passOn(t *testing.T) {
 	if !p.takePlaces(of("a"), needed) || p.takePlaces(of("b"), needed) || p.takePlaces(of("b"), needed) || p.takePlaces(of("c"), needed) {
 		t.Fatal("two looks in one namespace")
 	}
-	p.returnPlaces(of("x")) // it has no place
+	p.returnPlaces(of("x")) // without a slot
 	p.returnPlaces(of("a"))
-	p.returnPlaces(of("b")) // it is gone by now
+	p.returnPlaces(of("b")) // no longer exists
 	if fmt.Sprint(woken) != "[team/b team/c]" || !p.takePlaces(of("c"), needed) {
 		t.Errorf("woken: %v", woken)
 	}

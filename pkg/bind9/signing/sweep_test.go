@@ -26,14 +26,13 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// agentDouble answers as the agent of a signer does that has zones, by the owners of their keys.
 type agentDouble struct {
 	url string
 
 	mu      sync.Mutex
 	owners  map[string]string
 	deleted []string
-	asked   func(zone string) // before the owner of a zone is answered
+	asked   func(zone string) // called before the owner is answered
 }
 
 func startAgent(t *testing.T, owners map[string]string) *agentDouble {
@@ -69,8 +68,8 @@ func startAgent(t *testing.T, owners map[string]string) *agentDouble {
 	return a
 }
 
-// A signer removes at the second look the zones that no Zone is signed by there: those of a Zone that has another name,
-// has ended or is signed elsewhere. It keeps those that a Zone is signed by and those that were not made for a Zone.
+// The second sweep removes a signer's zones that no Zone uses: the Zone was renamed, ended, or is signed elsewhere.
+// Zones not created for a Zone stay.
 func TestSweepSigners_S12_9(t *testing.T) {
 	signed := func(namespace, fqdn, signer string) *v1alpha1.Zone {
 		zone, _ := zoneOf(namespace, "", v1alpha1.DNSClassReference{Name: "public"}, 0)
@@ -86,7 +85,7 @@ func TestSweepSigners_S12_9(t *testing.T) {
 	objects := append(signingCluster("platform", "public", true), of, signed("team", "stays.example.", "public-signer-0"), signed("team2", "elsewhere.example.", "other-signer-0"))
 	objects[1].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{AgentURL: agent.url, AllowPlainHTTP: true}
 	c := newController(t, func([]string, name.Name) string { return "" }, objects...)
-	agent.asked = func(zone string) { // between the question for its owner and its removal
+	agent.asked = func(zone string) { // between the query and the removal
 		if zone != "again.example" {
 			return
 		}
@@ -107,7 +106,7 @@ func TestSweepSigners_S12_9(t *testing.T) {
 			t.Errorf("removed %q, want %q", agent.deleted, want)
 		}
 	}
-	// Others can have zones at a signer that no fleet runs.
+	// A signer outside a fleet may have foreign zones.
 	agent.owners["left.example"] = "team3"
 	for range 2 {
 		if c.sweepSigners(t.Context()); agent.owners["left.example"] == "" || len(c.left) > 0 {
@@ -116,8 +115,7 @@ func TestSweepSigners_S12_9(t *testing.T) {
 	}
 }
 
-// A look keeps what the one before found left at a signer that does not answer, and does not ask one that is stopped.
-// No signer is looked at while no Zone is signed.
+// A sweep keeps the list of leftovers at a silent signer, and skips a stopped signer.
 func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	objects := signingCluster("platform", "public", true)
 	stopped := objects[1].(*bind9.Bind9Instance).DeepCopy()
@@ -126,7 +124,7 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	signed, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
 	signed.Status.FQDN, signed.Status.DNSSEC = "example.", &v1alpha1.ZoneDNSSECStatus{FQDN: "example.", Phase: v1alpha1.DNSSECSigned, Signer: &at}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // no agent is there
+	cancel() // no agent exists
 	for _, test := range []struct {
 		of   []runtime.Object
 		want int
@@ -139,7 +137,7 @@ func TestSweepSigners_keepsWhatIsLeft_S12_9(t *testing.T) {
 	}
 }
 
-// S12.5: where servers lack the keys, the signer tells them of its serial, and not at each look.
+// S12.5: if servers lack the keys, the signer notifies them, but not at each reconcile.
 func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	var notified []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +161,7 @@ func TestCarryOut_remindsServers_S12_5(t *testing.T) {
 	}
 }
 
-// The servers that a signer notifies are set again until the signer has taken them, and then no more.
+// The signer's notify targets are sent until the signer accepts them, then not again.
 func TestRunAction_repeatsTargetsThatTheSignerRefused_S12_5(t *testing.T) {
 	fails, asked := true, 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

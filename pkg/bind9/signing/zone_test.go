@@ -43,14 +43,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// keysByName are Secrets that each have a key of their own name.
 type keysByName struct{}
 
 func (keysByName) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	return map[string][]byte{"name": []byte(name + ".bind9." + namespace + "."), "secret": []byte(strings.Repeat("A", 42) + "I=")}, nil
 }
 
-// signingCluster is a cluster of a signer and one other server, which consents to all zones.
+// signingCluster admits all zones.
 func signingCluster(namespace, name string, dnssec bool) []runtime.Object {
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Finalizers: []string{v1alpha1.FinalizerDelivery}}}
 	cluster.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
@@ -71,7 +70,6 @@ func signingCluster(namespace, name string, dnssec bool) []runtime.Object {
 	return objects
 }
 
-// classOf is a DNSClass of a cluster for the namespaces and views.
 func classOf(name, cluster string, namespaces []string, views ...string) *v1alpha1.DNSClass {
 	namespace, cluster, _ := strings.Cut(cluster, "/")
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
@@ -80,7 +78,6 @@ func classOf(name, cluster string, namespaces []string, views ...string) *v1alph
 	return of
 }
 
-// zoneOf is a Zone example.org. that names a class and is to be signed, with the Delivery of that class.
 func zoneOf(namespace, view string, ref v1alpha1.DNSClassReference, age time.Duration) (*v1alpha1.Zone, *v1alpha1.Delivery) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z", UID: types.UID("uid-" + namespace), ResourceVersion: "1280"}}
 	zone.Spec.DNSClassRefs, zone.Spec.DNSSEC = []v1alpha1.DNSClassReference{ref}, &v1alpha1.ZoneDNSSEC{Policy: "default"}
@@ -92,7 +89,6 @@ func zoneOf(namespace, view string, ref v1alpha1.DNSClassReference, age time.Dur
 	return zone, one
 }
 
-// newController is a Controller whose objects are known, beside the controller of classes.
 func newController(t *testing.T, holder func([]string, name.Name) string, objects ...runtime.Object) *Controller {
 	t.Helper()
 	client := fake.NewClientset(objects...)
@@ -114,7 +110,7 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	return c
 }
 
-// TestFindSigner: mallory, in the namespace team, would have the signer of the platform carry out what her zones say.
+// Mallory, in namespace team, tries to use the platform's signer for her zones.
 func TestFindSigner_S12_4(t *testing.T) {
 	const signer = "platform/public-signer-0"
 	public := v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "public"}
@@ -123,7 +119,7 @@ func TestFindSigner_S12_4(t *testing.T) {
 		namespace, view string
 		ref             v1alpha1.DNSClassReference
 		age             time.Duration
-		phase           v1alpha1.DNSSECPhase // with it the zone is signed by the signer of the platform
+		phase           v1alpha1.DNSSECPhase // not empty: signed by the platform's signer
 	}
 	mallory := member{"team", "", public, 0, ""}
 	inside := member{"team", "inside", public, 0, ""}
@@ -210,7 +206,7 @@ func TestFindSigner_S12_4(t *testing.T) {
 	}
 }
 
-// A server that has no address yet, as each has that is made, keeps the zone from going over to the signed one.
+// A server without an address yet, as every new server, delays the switch to the signed zone.
 func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	objects := append(signingCluster("platform", "public", true), classOf("public", "platform/public", []string{"team"}))
 	made := objects[2].(*bind9.Bind9Instance).DeepCopy()
@@ -223,7 +219,7 @@ func TestFindSigner_waitsForServersThatAreMade_S12_5(t *testing.T) {
 	}
 }
 
-// A deleted Zone is removed at its signer, and not the zone of another namespace that has the name by now.
+// A deleted Zone's zone is removed at the signer, unless the name belongs to another namespace meanwhile.
 func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
 	for owner, removed := range map[string]bool{"team": true, "": true, "victim": false} {
 		agent := startAgent(t, map[string]string{"example.org": owner})
@@ -243,7 +239,7 @@ func TestSyncZone_leavesAZoneOfAnotherNamespace_S12_9(t *testing.T) {
 	}
 }
 
-// A deleted Zone that no class delivers is held until its signer has removed it, and no longer than there is a signer.
+// A deleted Zone without a class is held until its signer has removed it, if the signer exists.
 func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	for title, test := range map[string]struct {
 		signer    string
@@ -264,7 +260,7 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 				objects = append(objects, one)
 			}
 			c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
-			looking, cancel := context.WithTimeout(t.Context(), time.Second) // no agent is at 192.0.2.1
+			looking, cancel := context.WithTimeout(t.Context(), time.Second) // no agent at 192.0.2.1
 			defer cancel()
 			again := must.Get(c.syncZone(looking, zone))(t)
 			live := must.Get(c.Client.KubizoneV1alpha1().Zones("team").Get(t.Context(), zone.Name, metav1.GetOptions{}))(t)
@@ -275,7 +271,6 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	}
 }
 
-// startSigned starts a server that answers with a key and a serial of the zone, by the TSIG key of a Secret.
 func startSigned(t *testing.T, secret string, serial uint32) string {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -300,14 +295,13 @@ func startSigned(t *testing.T, secret string, serial uint32) string {
 	return listener.Addr().String()
 }
 
-// At the end of the signing the serial of the Zone goes past that of its servers, by a patch of the Zone that was
-// looked at. Where the API refuses it, the log says so too: the status of the Zone is read by its owner, who cannot
-// mend it.
+// At the end of signing, a patch lifts the Zone's serial above the servers'. If the API refuses, the log has the
+// error as well: the Zone's owner, who reads the status, cannot repair that.
 func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 	resource := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "zones"}
 	silent := must.Get(rig.FreePort())(t)
 	for title, test := range map[string]struct {
-		signer  string // "": one that answers
+		signer  string // "": answers
 		answer  error
 		asked   bool
 		message string
@@ -364,8 +358,7 @@ func TestLookAt_passesTheServersOfASignedZone_S12_5(t *testing.T) {
 	}
 }
 
-// TestWriteStatus_cutsAtACharacter: a message that is cut within a character is another one when it is read again, so
-// it would be written at each look.
+// A message cut within a character reads back changed, so each reconcile would write it.
 func TestWriteStatus_cutsAtACharacter(t *testing.T) {
 	for _, text := range []string{"short", "not UTF-8: \xe4", strings.Repeat("a", maxMessage), "a" + strings.Repeat("\u00e4", maxMessage), strings.Repeat("\u20ac", maxMessage)} {
 		zone, _ := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)

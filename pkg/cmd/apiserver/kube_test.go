@@ -35,26 +35,23 @@ import (
 
 const allowedProxy = "front-proxy-client"
 
-// kube answers what an aggregated server asks of a kube-apiserver, and nothing else. It plays the cluster's side of the
-// conversation alone: what is tested is the server that asks.
+// kube answers only the requests of an aggregated server.
 type kube struct {
 	server *httptest.Server
-	// clients and proxies sign users, and the client that may name users.
+	// The authorities of users, and of the proxy that may name users.
 	clients, proxies *authority
 
 	mutex sync.Mutex
-	// revision grows with every change; watchers look for it.
+	// revision counts changes, for watches.
 	revision     int
 	namespaces   map[string]bool
 	allowedNames []string
-	// tokens are users by token; granted are the users that may do everything.
-	tokens  map[string]string
-	granted map[string]bool
-	// broken makes every access review an internal error.
-	broken bool
-	// withheld is the resource that the server itself may not list.
+	// tokens has users by token; granted users may do everything.
+	tokens   map[string]string
+	granted  map[string]bool
+	broken   bool
 	withheld string
-	// silent is the path of a list that is not answered, and not watched.
+	// silent is the path of a list without an answer or a watch.
 	silent string
 }
 
@@ -67,13 +64,12 @@ func newKube(t *testing.T) *kube {
 	}
 	k.server = httptest.NewTLSServer(k)
 	t.Cleanup(func() {
-		k.server.CloseClientConnections() // watches would hold it
+		k.server.CloseClientConnections() // watches would block Close
 		k.server.Close()
 	})
 	return k
 }
 
-// changeCluster does something to the cluster that watchers see.
 func (k *kube) changeCluster(do func()) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -81,7 +77,6 @@ func (k *kube) changeCluster(do func()) {
 	k.revision++
 }
 
-// writeKubeconfig writes one and returns its path.
 func (k *kube) writeKubeconfig(t *testing.T) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -95,7 +90,6 @@ func (k *kube) writeKubeconfig(t *testing.T) string {
 	return path
 }
 
-// kinds are what informers follow, by path.
 var kinds = map[string][2]string{
 	"/api/v1/namespaces":                                                      {"v1", "Namespace"},
 	"/api/v1/resourcequotas":                                                  {"v1", "ResourceQuota"},
@@ -131,7 +125,7 @@ func (k *kube) isSilent(path string) bool {
 	return k.silent == path
 }
 
-// listObjects returns those at a path, by name. The mutex is held.
+// The caller holds the mutex.
 func (k *kube) listObjects(path string) map[string]any {
 	kind, all := kinds[path], make(map[string]any)
 	object := func(name string, more map[string]any) {
@@ -189,7 +183,6 @@ func (k *kube) getObject(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// watchObjects tells, after what is there if that is asked for, what comes, changes and goes.
 func (k *kube) watchObjects(w http.ResponseWriter, r *http.Request) {
 	kind, known := kinds[r.URL.Path]
 	if !known {
@@ -282,7 +275,6 @@ func writeAnswer(w http.ResponseWriter, code int, object any) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// authority signs certificates for a day.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -301,7 +293,6 @@ func newAuthority(t *testing.T, name string) *authority {
 	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// issueLeaf signs a certificate for a client or, on loopback, a server; PEM.
 func (a *authority) issueLeaf(t *testing.T, name string, groups ...string) (cert, key []byte) {
 	t.Helper()
 	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)

@@ -63,7 +63,7 @@ func TestOptions_defaults(t *testing.T) {
 	if o.SecureServing.BindPort != DefaultPort || o.Authentication.RemoteKubeConfigFile != "cluster" || o.Authorization.RemoteKubeConfigFile != "cluster" {
 		t.Errorf("port %d, kubeconfigs %q, %q", o.SecureServing.BindPort, o.Authentication.RemoteKubeConfigFile, o.Authorization.RemoteKubeConfigFile)
 	}
-	// Readiness goes before the listener does, and a late client is told to come again.
+	// Readiness ends before the listener, and a late client gets Retry-After.
 	if o.ServerRun.ShutdownDelayDuration <= 0 || !o.ServerRun.ShutdownSendRetryAfter {
 		t.Errorf("shutdown: %+v", o.ServerRun)
 	}
@@ -84,7 +84,7 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 	servers := []string{"--etcd-servers", "http://127.0.0.1:2379"}
 	for name, c := range map[string]struct {
 		arguments []string
-		says      []string // nothing: it is right
+		says      []string // nil: valid
 	}{
 		"an etcd cluster":    {append(servers, "--etcd-cafile", file, "--etcd-certfile", file, "--etcd-keyfile", file), nil},
 		"an etcd of its own": {[]string{"--etcd-data-dir", "data"}, nil},

@@ -22,9 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ledger A20: where a newer version raises the store's least reader, the older servers answer no requests any more
-// and keep their members of etcd: without them the newer program has no majority to migrate with. One that is started
-// again does the same.
+// ledger A20: when a newer version raises the store's least reader, older servers answer no requests, but keep their
+// etcd members for the majority that the migration needs, also after a restart.
 func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	k := newKube(t)
 	names := []string{"a", "b", "c"}
@@ -114,7 +113,7 @@ func TestRun_keepsTheMemberOfAStoreThatWasOutgrown(t *testing.T) {
 	if err := servers["b"].stop(); err != nil {
 		t.Error(err)
 	}
-	write("c") // by a and c: the one that was started again counts
+	write("c") // a majority of a and c: the restarted member counts
 
 	config(1)
 	for _, name := range names {

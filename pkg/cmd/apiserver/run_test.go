@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// parseOptions returns those of flags, completed.
 func parseOptions(t *testing.T, arguments ...string) *Options {
 	t.Helper()
 	o := NewOptions()
@@ -37,7 +36,6 @@ func parseOptions(t *testing.T, arguments ...string) *Options {
 	return o
 }
 
-// running is a server of this process behind a kube.
 type running struct {
 	kube    *kube
 	url     string
@@ -78,7 +76,6 @@ func startServer(t *testing.T, k *kube, arguments ...string) *running {
 	return r
 }
 
-// rotateCertificate writes another serving certificate, whose name tells it apart.
 func (r *running) rotateCertificate(t *testing.T, name string) {
 	t.Helper()
 	cert, key := r.serving.issueLeaf(t, name)
@@ -87,7 +84,7 @@ func (r *running) rotateCertificate(t *testing.T, name string) {
 	}
 }
 
-// makeClient trusts the server and shows a certificate of signer, if any.
+// signer may be nil: no certificate.
 func (r *running) makeClient(t *testing.T, signer *authority, name string, groups ...string) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -96,7 +93,7 @@ func (r *running) makeClient(t *testing.T, signer *authority, name string, group
 	if signer != nil {
 		cert, key := signer.issueLeaf(t, name, groups...)
 		pair := must.Get(tls.X509KeyPair(cert, key))(t)
-		// Shown also where the server asks for certificates of others.
+		// Present it even if the server asks for other authorities.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	transport := &http.Transport{TLSClientConfig: config}
@@ -123,7 +120,6 @@ func sendRequest(t *testing.T, client *http.Client, method, url string, headers 
 	return answer.StatusCode, string(text)
 }
 
-// waitUntil asks until the answer is as wanted.
 func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
@@ -151,8 +147,7 @@ func makeAdminHeaders() map[string]string {
 	return map[string]string{"X-Remote-User": "admin", "X-Remote-Group": "system:masters"}
 }
 
-// A server that has not read yet what its answers rest on says so in a way that clients repeat: none repeats 401 or
-// 403.
+// Until a server has read what its decisions depend on, errors are retryable: clients do not retry 401 and 403.
 func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 	for what, path := range map[string]string{
 		"the authorities of clients": "/api/v1/namespaces/kube-system/configmaps",
@@ -234,7 +229,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 	t.Run("certificate reload", func(t *testing.T) {
 		r.rotateCertificate(t, "second")
 		waitUntil(t, "the second certificate is shown", func() bool {
-			connection, err := tls.Dial("tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true}) // its name is the question
+			connection, err := tls.Dial("tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true}) // the test reads the name
 			if err != nil {
 				return false
 			}
@@ -268,7 +263,7 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 	})
 }
 
-// expectSentAway sends requests until one goes over a new connection, as it would to another server. Each is answered.
+// expectSentAway requires that the server closes the connection between two requests.
 func expectSentAway(t *testing.T, client *http.Client, url string) {
 	t.Helper()
 	for anew := false; !anew; time.Sleep(time.Millisecond) {
@@ -288,7 +283,7 @@ func expectSentAway(t *testing.T, client *http.Client, url string) {
 	}
 }
 
-// Hardening, attacks 41 to 43, and 401 and 403 as kube-apiserver answers them.
+// Hardening, attacks 41 to 43; 401 and 403 as kube-apiserver answers.
 func testEntrance(t *testing.T, r *running) {
 	k := r.kube
 	foreign := newAuthority(t, "foreign")
@@ -335,7 +330,7 @@ func testEntrance(t *testing.T, r *running) {
 	}
 }
 
-// Hardening, attack 44: over every path that the server says it has, and some that it does not say.
+// Hardening, attack 44: every path in the server's index, and some others.
 func testAnonymous(t *testing.T, r *running, aggregator *http.Client) {
 	_, body := sendRequest(t, aggregator, http.MethodGet, r.url+"/", makeAdminHeaders(), "")
 	var root struct{ Paths []string }
@@ -362,7 +357,7 @@ func testAnonymous(t *testing.T, r *running, aggregator *http.Client) {
 	}
 }
 
-// NamespaceLifecycle, and the deletion of what a namespace left that is gone; S8.7.
+// NamespaceLifecycle, and the deletion of objects of a deleted namespace; S8.7.
 func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 	zone := func(method, namespace, name, query string) (int, string) {
 		path, body := strings.Replace(zonesPath, "/a/", "/"+namespace+"/", 1), ""
@@ -384,7 +379,7 @@ func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 			t.Fatalf("create: %d %s", code, body)
 		}
 	}
-	// A garbage collector is there to take the finalizer away.
+	// A garbage collector exists to remove the finalizer.
 	if code, body := zone(http.MethodDelete, "a", "two", "?propagationPolicy=Foreground"); code != http.StatusOK || !strings.Contains(body, "foregroundDeletion") {
 		t.Errorf("S8.7: %d %s", code, body)
 	}
@@ -399,7 +394,7 @@ func testNamespaces(t *testing.T, r *running, aggregator *http.Client) {
 	r.kube.changeCluster(func() { r.kube.namespaces["a"] = true })
 }
 
-// A7: a rule that is missing is named, and asked for again.
+// A7: a missing RBAC rule is named, and retried.
 func TestRun_namesThePermissionItLacks(t *testing.T) {
 	k := newKube(t)
 	k.withheld = "mutatingadmissionpolicybindings"
@@ -439,7 +434,7 @@ func TestRun_refusesToStart(t *testing.T) {
 			k := newKube(t)
 			kubeconfig := k.writeKubeconfig(t)
 			c.change(k)
-			// Nothing listens there: it is not come to.
+			// Fails before any connection to etcd.
 			o := parseOptions(t, append([]string{"--etcd-servers", "http://127.0.0.1:1", "--kubeconfig", kubeconfig}, c.arguments...)...)
 			if len(c.arguments) == 0 {
 				o.SecureServing.Listener = must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -459,7 +454,6 @@ func TestRun_refusesToStart(t *testing.T) {
 	}
 }
 
-// The command line says all that is wrong, and where --help stands.
 func TestCommand_saysWhatIsWrong(t *testing.T) {
 	command := NewCommand()
 	var out bytes.Buffer

@@ -105,7 +105,7 @@ func TestApply_together_S10_1(t *testing.T) {
 	}
 }
 
-// A user reads whether a change set that was not answered in time may be repeated.
+// The error says whether the user may repeat a change set without a timely answer.
 func TestApply_saysWhetherTheOutcomeIsKnown(t *testing.T) {
 	for _, test := range []struct {
 		what    string

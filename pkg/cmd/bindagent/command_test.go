@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// writeCertificate writes a certificate that is its own authority, and its key, into dir.
 func writeCertificate(t *testing.T, dir, common string, serial int64) {
 	t.Helper()
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -41,7 +40,6 @@ func writeCertificate(t *testing.T, dir, common string, serial int64) {
 	}
 }
 
-// readAuthority reads the certificate that writeCertificate has written into dir.
 func readAuthority(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	text := must.Get(os.ReadFile(filepath.Join(dir, "tls.crt")))(t)
@@ -50,8 +48,7 @@ func readAuthority(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// TestCommand_serves: the command serves https before a real named, takes a token, takes a new certificate and a new
-// key without a restart, and ends with its context (B2, B3, B4).
+// The command serves HTTPS, accepts a token, reloads certificate and key, and ends with the context (B2, B3, B4).
 func TestCommand_serves(t *testing.T) {
 	control := must.Get(rig.FreePort())(t)
 	key := rig.TSIGKey{Name: "agent", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
@@ -121,7 +118,7 @@ func TestCommand_serves(t *testing.T) {
 	}
 }
 
-// TestOptions_areJudgedTogether: each fault names its flag, and all are told at once (B1, B5).
+// One error names the flag of each fault (B1, B5).
 func TestOptions_areJudgedTogether(t *testing.T) {
 	short := filepath.Join(t.TempDir(), "tokens")
 	must.Succeed(t, os.WriteFile(short, []byte("short"), 0o600))

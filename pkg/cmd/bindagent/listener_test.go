@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// openAgent runs a server with a certificate and a token, before no named, and returns its address.
 func openAgent(t *testing.T) (address string, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -52,8 +51,7 @@ func openAgent(t *testing.T) (address string, dir string) {
 	return strings.TrimPrefix(strings.Fields(line)[1], "https://"), dir
 }
 
-// B6: peers without a token that open 1,000 connections from many addresses, some with a handshake and a request, keep
-// out neither a client that comes then nor one that was there.
+// B6: 1,000 connections without a token from many addresses lock out neither a new nor a connected client.
 func TestListener_peersKeepNoClientOut(t *testing.T) {
 	address, dir := openAgent(t)
 	authorities := readAuthority(t, dir)
@@ -62,7 +60,7 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 		t.Cleanup(transport.CloseIdleConnections)
 		return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 	}
-	// ask has 503 for an answer, because there is no named, and reports whether it came on a connection that was there.
+	// ask expects 503, without a named, and reports whether the connection was reused.
 	ask := func(client *http.Client) (reused bool, err error) {
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }})
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/api/v1/server/status", nil)
@@ -87,7 +85,6 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 			t.Fatalf("%s before the flood: %v", name, err)
 		}
 	}
-	// hold keeps a connection from one address of loopback open.
 	hold := func(from int, speak bool) (net.Conn, error) {
 		dialer := net.Dialer{Timeout: 2 * time.Minute, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(from+1))}}
 		conn, err := dialer.Dial("tcp", address)
@@ -103,7 +100,7 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 	for from := range 50 {
 		all.Go(func() {
 			for i := range 20 {
-				// A handshake may find its connection cut: it is then one that holds nothing.
+				// The server may close a connection during the handshake.
 				if conn, err := hold(from, i == 0); conn != nil && err == nil {
 					held <- conn
 				}
@@ -131,7 +128,6 @@ func TestListener_peersKeepNoClientOut(t *testing.T) {
 	}
 }
 
-// fakeConn is a connection from an address that says whether it is closed.
 type fakeConn struct {
 	net.Conn
 	from   string
@@ -141,7 +137,6 @@ type fakeConn struct {
 func (c *fakeConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.from), Port: 40000} }
 func (c *fakeConn) Close() error         { c.closed = true; return nil }
 
-// fakeListener accepts what it has, and then ends.
 type fakeListener struct {
 	net.Listener
 	next []*fakeConn
@@ -156,8 +151,8 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// B6: one address has its share and no more, newcomers of all addresses have theirs, the oldest of which goes for a
-// new one, and a connection of a client stays. One that is closed gives its slot back, once.
+// B6: each address has a share, all newcomers together have a share whose oldest makes room, and a client's
+// connection stays. A connection frees its slot exactly once.
 func TestListener_boundsConnections(t *testing.T) {
 	below := &fakeListener{}
 	l := newListener(below)
@@ -207,7 +202,7 @@ func TestListener_boundsConnections(t *testing.T) {
 	if one, _ := accept("192.0.2.2"); one != nil {
 		t.Error("the slot of a connection that is closed twice is given back twice")
 	}
-	// A client beyond the share of its address stays a newcomer, and so does one that was cut.
+	// A client beyond the share of its address stays a newcomer, as does a connection that was cut.
 	for range maxConnsPerAddress {
 		one, _ := accept("::ffff:192.0.2.1")
 		one.promote()

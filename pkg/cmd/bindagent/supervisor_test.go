@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// openNamed answers each question as long as answers is true.
 func openNamed(t *testing.T) (address string, answers *atomic.Bool) {
 	t.Helper()
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -49,8 +48,8 @@ func openNamed(t *testing.T) (address string, answers *atomic.Bool) {
 	return conn.LocalAddr().String(), answers
 }
 
-// TestSupervisor_keepsTheProbeWhileNamedAnswers (B7): an agent that ends, or hangs, is started again, and the probe
-// address takes connections all the while; named alone decides whether it does.
+// TestSupervisor_keepsTheProbeWhileNamedAnswers (B7): an agent that ends or hangs is restarted. Only named decides
+// about the probe.
 func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 	nameserver, answers := openNamed(t)
 	var healthy atomic.Bool
@@ -145,7 +144,7 @@ func TestSupervisor_keepsTheProbeWhileNamedAnswers(t *testing.T) {
 	}
 }
 
-// The agent has the flags of its supervisor except --supervise, and the health URL is that of --listen.
+// The agent's flags are the supervisor's without --supervise. The health URL follows from --listen.
 func TestNewSupervisor_startsAnAgent(t *testing.T) {
 	for listen, health := range map[string]string{
 		":8443": "https://localhost:8443", "0.0.0.0:8443": "https://localhost:8443", "[::]:1": "https://localhost:1",
@@ -164,7 +163,7 @@ func TestNewSupervisor_startsAnAgent(t *testing.T) {
 	}
 }
 
-// TestSupervisor_judgesItsAddress: an address that cannot be taken is told at once, with its flag (B1).
+// The error of an unusable address names its flag (B1).
 func TestSupervisor_judgesItsAddress(t *testing.T) {
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()

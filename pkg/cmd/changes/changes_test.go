@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// serveAnswer returns a kubeconfig whose server answers with answer.
 func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -58,7 +57,7 @@ func TestRun_printsWhatTheServerAnswers(t *testing.T) {
 	}
 }
 
-// A server ends each watch after a while, and says in the stream why it cannot go on.
+// A server ends each watch after a while, and reports errors in the stream.
 func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	t.Parallel()
 	var asked []string
@@ -67,7 +66,7 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 		case 1:
 			w.Header().Set("Content-Type", "application/json")
 			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","status":{"serial":5}}`))
-		case 2: // it ends before there was a change
+		case 2: // ends before any change
 		case 3:
 			w.Write([]byte(`{"type":"MODIFIED","object":{"since":5,"until":6,"changes":[{"from":5,"to":6,"added":[{"fqdn":"a.example.org.","type":"A","class":"IN","ttl":60,"rdata":"192.0.2.1"}]}]}}` + "\n"))
 			w.Write([]byte(`{"type":"MODIFIED","object":{"since":6,"until":7,"changes":[{"from":6,"to":7,"removed":[{"fqdn":"a.example.org.","type":"A","class":"IN","ttl":60,"rdata":"192.0.2.1"}],"added":[{"fqdn":"b.example.org.","type":"TXT","class":"IN","ttl":0,"rdata":"\"%d\""}]}]}}` + "\n"))
@@ -88,7 +87,6 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	}
 }
 
-// An interrupt is how following ends.
 func TestRun_endsQuietlyWhenInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {

@@ -24,18 +24,17 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// secretsRig is a cluster that counts reads and watches of Secrets, with a clock that stands.
 type secretsRig struct {
 	*testing.T
 	cluster        *fake.Clientset
 	clock          *clocktesting.FakeClock
 	secrets        *ClusterSecrets
 	reads, watches atomic.Int64
-	// events is what the last watch sends.
+	// events is the last watch.
 	events *watch.FakeWatcher
 	began  chan struct{}
 	refuse bool
-	// forbids refuses reads too.
+	// forbids also refuses reads.
 	forbids atomic.Bool
 }
 
@@ -75,7 +74,7 @@ func (r *secretsRig) getSecret() string {
 	return string(data["secret"])
 }
 
-// waitForSecret asks until an answer costs no read.
+// waitForSecret waits until an answer costs no read.
 func (r *secretsRig) waitForSecret(want string) {
 	r.Helper()
 	if err := wait.PollUntilContextTimeout(r.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
@@ -90,14 +89,14 @@ func keySecret(value, version string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "key", ResourceVersion: version}, Data: map[string][]byte{"secret": []byte(value)}}
 }
 
-// A Secret that is watched is read again only after it has changed, came or went.
+// A watched Secret is read again only after an event.
 func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
 	<-r.began
 	r.waitForSecret("one")
 	reads := r.reads.Load()
-	r.events.Add(keySecret("one", "1")) // the first event of a watch is what is there
+	r.events.Add(keySecret("one", "1")) // a watch begins with the current state
 	r.clock.Step(time.Hour)
 	for range 100 {
 		if got := r.getSecret(); got != "one" {
@@ -128,7 +127,7 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A change while no watch stood is seen by the read that the next watch begins with.
+// The read at the start of a watch finds a change made between two watches.
 func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
@@ -146,7 +145,7 @@ func TestClusterSecrets_readAfterAWatchEnded(t *testing.T) {
 	r.waitForSecret("two")
 }
 
-// Without the right to watch a Secret is read once in five seconds, however many classes ask.
+// Without the right to watch, a Secret is read once in five seconds for all classes.
 func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.refuse = true
@@ -165,7 +164,7 @@ func TestClusterSecrets_unwatchedAreReadAgain(t *testing.T) {
 	}
 }
 
-// A Secret that no class asks for any more is not watched any more.
+// A Secret that no class uses is not watched.
 func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	r := newSecretsRig(t, keySecret("one", "1"))
 	r.getSecret()
@@ -182,7 +181,7 @@ func TestClusterSecrets_forgetWhatIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// A Secret that may not be read is asked for once in unwatchedAge, whatever number of zones needs it.
+// A forbidden Secret is read once in unwatchedAge for all zones.
 func TestClusterSecrets_forbiddenAreReadAgain(t *testing.T) {
 	for title, refused := range map[string]bool{"watched": false, "no right to watch": true} {
 		t.Run(title, func(t *testing.T) {

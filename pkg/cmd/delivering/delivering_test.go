@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The defaults where the environment says nothing: 5s, 60s, 5 attempts, a health check each 10m.
+// Defaults: 5s, 60s, 5 attempts, a health check every 10m.
 func TestReadRetries(t *testing.T) {
 	want := Retries{delivery.Backoff{Base: 5 * time.Second, Max: time.Minute, Attempts: 5}, 10 * time.Minute}
 	if got, err := ReadRetries(); got != want || err != nil {
@@ -82,7 +82,7 @@ func TestDirectorySecrets(t *testing.T) {
 	}
 }
 
-// A created Secret can be read, by its owner alone. Create neither replaces a Secret nor leaves the directory.
+// Create neither replaces a Secret nor leaves the directory.
 func TestDirectorySecrets_create(t *testing.T) {
 	dir := t.TempDir()
 	secrets, data := DirectorySecrets(filepath.Join(dir, "new")), map[string]string{"name": "acme.team-a.", "secret": "c2VjcmV0"}
@@ -107,7 +107,7 @@ func TestDirectorySecrets_create(t *testing.T) {
 	}
 }
 
-// Nothing goes out unsigned: what is missing or broken in a Secret makes no provider, and is not repeated in the error.
+// A Secret with a missing or broken value gives no provider, so nothing is sent unsigned. Errors quote no values.
 func TestProviders_needTheirSecrets(t *testing.T) {
 	ref := v1alpha1.SecretReference{Namespace: "dns", Name: "key"}
 	update := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{RFC2136: &v1alpha1.RFC2136Provider{Server: "192.0.2.1", TSIGSecretRef: ref}}}
@@ -162,8 +162,8 @@ func TestProviders_needTheirSecrets(t *testing.T) {
 	}
 }
 
-// A primary has one key of a name: classes whose keys have one name and differ claim it differently, and alike where
-// they are the same key. The claim says nothing of the secret.
+// A primary has only one key of a name: different keys of a name have different claims, equal keys equal claims. A
+// claim reveals nothing of the secret.
 func TestProviders_claimTheNamesOfTheirKeys(t *testing.T) {
 	claims := func(secret string) map[string]string {
 		of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "dns", Name: "key"}}}}

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A provider is complete, or this says what it lacks: a block of DNSClassSpec has a row in Providers, and a package of
-// its name that takes the exam; the pages list it. (That the block is judged, the test of validation says.)
+// Each block of DNSClassSpec has a row in Providers, a package that runs the conformance suite, and a place in the
+// pages. (The tests of validation cover the block.)
 func TestProviders_areComplete(t *testing.T) {
 	blocks, rows := slices.Sorted(slices.Values(class.Providers())), slices.Sorted(maps.Keys(Providers))
 	if !slices.Equal(blocks, rows) {
@@ -32,7 +32,7 @@ func TestProviders_areComplete(t *testing.T) {
 	const root = "../../.."
 	for _, kind := range blocks {
 		dir := filepath.Join("pkg/delivery", kind)
-		if kind == "bind9" { // with the rest of what has to do with BIND servers
+		if kind == "bind9" { // with the other BIND code
 			dir = "pkg/bind9/provider"
 		}
 		if !callsExam(t, filepath.Join(root, dir)) {
@@ -52,8 +52,7 @@ func TestProviders_areComplete(t *testing.T) {
 	}
 }
 
-// docs/providers.md shows the table of providers, and names each method of the contract, each ability and each field of
-// a Subject as they are.
+// docs/providers.md shows the current table of providers, methods, abilities and fields of a Subject.
 func TestProviders_areAsTheirPageSays(t *testing.T) {
 	read := func(path string) string {
 		text := must.Get(os.ReadFile(path))(t)
@@ -82,7 +81,6 @@ func TestProviders_areAsTheirPageSays(t *testing.T) {
 	}
 }
 
-// callsExam reports whether a test file of the directory calls deliverytest.Run.
 func callsExam(t *testing.T, dir string) (found bool) {
 	t.Helper()
 	tests := must.Get(filepath.Glob(filepath.Join(dir, "*_test.go")))(t)
@@ -101,7 +99,6 @@ func callsExam(t *testing.T, dir string) (found bool) {
 	return found
 }
 
-// firstColumn is what stands in code font in the first column of a table, sorted.
 func firstColumn(t *testing.T, page, header string) (cells []string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(page))(t)

@@ -41,11 +41,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// healthy are the answers of a server without a fault.
 var healthy = map[string]string{"/readyz?verbose&exclude=etcd": readyz, "/healthz?verbose&exclude=etcd": healthz}
 
-// startServer answers over TLS, as the service of type ExternalName that the clients know. A path without an answer
-// hangs.
+// A path without an answer hangs.
 func startServer(t *testing.T, answers map[string]string) (client *fake.Clientset, registrations *aggregatorfake.Clientset,
 	at *httptest.Server) {
 	t.Helper()
@@ -75,7 +73,7 @@ func startServer(t *testing.T, answers map[string]string) (client *fake.Clientse
 	})
 	client.Resources = []*metav1.APIResourceList{
 		{GroupVersion: "admissionregistration.k8s.io/v1", APIResources: []metav1.APIResource{
-			{Name: "mutatingwebhookconfigurations"}, {Name: "validatingwebhookconfigurations"}, {Name: "validatingadmissionpolicies"}, // as 1.35 without a third
+			{Name: "mutatingwebhookconfigurations"}, {Name: "validatingwebhookconfigurations"}, {Name: "validatingadmissionpolicies"}, // as 1.35, without a third
 		}},
 		{GroupVersion: "flowcontrol.apiserver.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "flowschemas"}, {Name: "flowschemas/status"}, {Name: "prioritylevelconfigurations"}}},
 	}
@@ -119,7 +117,7 @@ func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
 	}
 }
 
-// D1: a user without permissions gets a WARN, and no OK for what could not be read.
+// D1: a user without permissions gets a WARN, and no OK for unread facts.
 func TestCollect_saysWhatItMayNotSee(t *testing.T) {
 	client, registrations, _ := startServer(t, healthy)
 	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }
@@ -154,7 +152,7 @@ func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
 	}
 }
 
-// S8.5: what a namespace left that is gone is counted by it, and what one has that is there is not.
+// S8.5: objects of deleted namespaces are counted by namespace.
 func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 	client, registrations, _ := startServer(t, healthy)
 	must.Succeed(t, client.Tracker().Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "there"}}))
@@ -169,8 +167,8 @@ func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
 	}
 }
 
-// Every APIService of the manifests is collected, that of a flag such as --acme too, and no other; the group with the
-// Service is first.
+// All APIServices of the manifests are collected, also optional groups such as --acme's; the Service's group is
+// first.
 func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
 	client, registrations, _ := startServer(t, healthy)
 	for name, of := range map[string]string{
@@ -188,7 +186,7 @@ func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
 	}
 }
 
-// A standalone server is no installation with everything missing.
+// A standalone server is not reported as a broken installation.
 func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	client, registrations, _ := startServer(t, healthy)
 	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" +
@@ -199,7 +197,6 @@ func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
 	}
 }
 
-// storeRelease makes the Secret in which helm keeps a revision of a release.
 func storeRelease(t *testing.T, client *fake.Clientset, chart, status string, revision int) {
 	t.Helper()
 	var packed bytes.Buffer
@@ -213,7 +210,7 @@ func storeRelease(t *testing.T, client *fake.Clientset, chart, status string, re
 	}))
 }
 
-// D4: the newest revision of a release of the chart, whatever it is called, and no release of another chart.
+// D4: the newest revision of a release of this chart, under any release name.
 func TestCollect_findsTheReleaseOfHelm_D4(t *testing.T) {
 	client, registrations, _ := startServer(t, healthy)
 	storeRelease(t, client, "other", "deployed", 9)
@@ -233,7 +230,7 @@ func TestCollect_findsTheReleaseOfHelm_D4(t *testing.T) {
 	}
 }
 
-// listenInSilence takes connections and says nothing, as what stands behind a firewall.
+// listenInSilence accepts connections and never answers, as a firewall may.
 func listenInSilence(t *testing.T) *net.TCPAddr {
 	t.Helper()
 	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -264,7 +261,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`), 0o600))
 	}
 }
 
-// D5: a server that does not answer takes no more time, and what kube-apiserver knows is judged.
+// D5: a silent server takes no more time, and kube-apiserver's facts are judged.
 func TestCollect_givesUpASilentServer_D5(t *testing.T) {
 	t.Parallel()
 	silent := listenInSilence(t)
@@ -278,7 +275,7 @@ func TestCollect_givesUpASilentServer_D5(t *testing.T) {
 	}
 }
 
-// While etcd hangs, one path takes longer than all checks together may: the other one has the fault.
+// While etcd hangs, one path exceeds the time of all checks; the other reports the fault.
 func TestCollect_keepsTheAnswerOfOnePath(t *testing.T) {
 	t.Parallel()
 	for path := range healthy {
@@ -294,7 +291,7 @@ func TestCollect_keepsTheAnswerOfOnePath(t *testing.T) {
 	}
 }
 
-// The date of kube-apiserver is that of its own answers, and that of a pod stands in those that it passes on.
+// kube-apiserver's clock shows in direct answers, a pod's clock in proxied answers.
 func TestClocks_tellPodsFromKubeAPIServer(t *testing.T) {
 	const pod = "/api/v1/namespaces/n/pods/https:kubizone-apiserver-0:https/proxy/readyz"
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -44,7 +44,6 @@ const (
 	healthz = "[+]ping ok\n[+]etcd ok\n[+]etcd-space ok\n[+]etcd-corrupt ok\nhealthz check passed\n"
 )
 
-// makeHealthyFacts returns an installation without a fault, seen by a user with all permissions.
 func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 	ca := issueAuthority(t)
 	yes, port := true, int32(10250)
@@ -94,7 +93,7 @@ func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
 
 var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 
-// D1, D2: one fault each; what is said and what to do next.
+// D1, D2: each case has a single fault, with message and next step.
 func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 	for name, test := range map[string]struct {
 		break_            func(*testing.T, *facts, *pki.Pair)
@@ -269,7 +268,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 	}
 }
 
-// A server whose certificate cert-manager makes needs no right to make one.
+// A server with a certificate of cert-manager needs no right to create certificates.
 func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
 	f, _ := makeHealthyFacts(t)
 	f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
@@ -282,7 +281,7 @@ func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
 	}
 }
 
-// A single server keeps no peer certificate; a member does.
+// Only a member of a cluster keeps a peer certificate.
 func TestJudge_asksMembersAloneForTheRightsOfMembers(t *testing.T) {
 	f, _ := makeHealthyFacts(t)
 	f.refused = refuseAll(func(r Rule) bool { return r.Peers })
@@ -312,7 +311,7 @@ func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 	}
 }
 
-// D4: what explains the others stands in front, and those say that it comes first.
+// D4: the cause is printed first, and its consequences refer to it.
 func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 	unreached := func(f *facts, says string) {
 		f.registrations[0].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
@@ -321,8 +320,8 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 	for name, test := range map[string]struct {
 		break_    func(*facts)
 		cause     string
-		follow    int // FAILs that follow from it
-		nextsTold int // steps of others
+		follow    int // FAILs caused by it
+		nextsTold int // steps of the others
 	}{
 		"packets dropped": {func(f *facts) {
 			unreached(f, "timeout")
@@ -364,7 +363,6 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 	}
 }
 
-// registerACME adds the APIService of a group that not every server serves, and that none serves here.
 func (f *facts) registerACME() {
 	acme := *f.registrations[0].DeepCopy()
 	acme.Name, acme.Spec.CABundle = "v1alpha1.acme.kubi.zone", nil
@@ -372,14 +370,12 @@ func (f *facts) registerACME() {
 	f.registrations = append(f.registrations, acme)
 }
 
-// setBundles gives all registrations a caBundle.
 func (f *facts) setBundles(bundle []byte) {
 	for i := range f.registrations {
 		f.registrations[i].Spec.CABundle = bundle
 	}
 }
 
-// refuseAll refuses the rules that are of a sort.
 func refuseAll(of func(Rule) bool) (all []refusal) {
 	for _, rule := range Rules() {
 		if of(rule) {

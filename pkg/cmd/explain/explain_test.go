@@ -50,7 +50,7 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 	}
 }
 
-// Each number that a message of the law cites is known (X1).
+// Each rule cited in a message of pkg/law is known (X1).
 func TestExplain_knowsWhatMessagesCite(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../law/*.go")

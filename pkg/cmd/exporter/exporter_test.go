@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// serveAnswer returns a kubeconfig whose server answers with answer.
 func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -64,7 +63,7 @@ func TestRun_asksForTheZoneThatIsMeant(t *testing.T) {
 	}
 }
 
-// A file that is cut is an error, and not a smaller zone.
+// A truncated answer is an error, not a smaller zone.
 func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("; a zone\n"))
@@ -76,7 +75,7 @@ func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
 	}
 }
 
-// A text with characters that the terminal escapes is the same text in the exported YAML.
+// Exported YAML survives the terminal's escapes.
 func TestEncodeYAML_keepsWhatTheTerminalEscapes(t *testing.T) {
 	for _, text := range []string{
 		"plain", "right\u202eleft", "a\u200b: b", "zero\ufeff", "esc\x1b[31m", "two\nlines\u2066", "tab\there", "\U000e0041",

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Each wrong flag is named, with what to write; E5: it listens on loopback alone.
+// The error names each wrong flag and the right form; E5: only loopback is allowed.
 func TestComplete_refusesWrongFlags(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, os.WriteFile(config, []byte(`{"clusters":[{"name":"x","cluster":{"server":"https://127.0.0.1:1"}}],

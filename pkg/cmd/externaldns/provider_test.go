@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// E2: one of each namespace comes after the other, and no answer waits for what one has more than others.
+// E2: names alternate between namespaces, and no namespace waits for another's excess.
 func TestOrderFairly_sharesByNamespace(t *testing.T) {
 	many := func(namespace string, count int) string { return strings.Repeat(namespace, count) }
 	for _, c := range []struct {

@@ -29,13 +29,12 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// standingText is a list with one Record of the owner default, as an API server has it.
+// standingText lists a Record of the owner default.
 const standingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
 	"uid":"u","resourceVersion":"1","labels":{"kubi.zone/external-dns":"default"},"managedFields":[{"manager":"kubizone-external-dns"}],
 	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},
 	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]},"status":{"zoneRef":{"name":"z"}}}]}`
 
-// runBefore serves external-dns before an API server that answers so, and returns where.
 func runBefore(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -65,7 +64,7 @@ func runBefore(t *testing.T, answer http.HandlerFunc) string {
 	return ""
 }
 
-// inMemory is the transport to an API server in this process, until the deadline of a request; nil: nothing listens.
+// inMemory is a transport that keeps deadlines; nil refuses connections.
 type inMemory http.HandlerFunc
 
 func (serve inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -80,14 +79,12 @@ func (serve inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-// serveInMemory returns the handler of external-dns before an API server in this process.
 func serveInMemory(t *testing.T, answer http.HandlerFunc) http.Handler {
 	api := &rest.Config{Host: "http://api.test", Transport: inMemory(answer)}
 	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Records: api, Local: api}
 	return newHandler(t.Context(), must.Get(config.newProvider())(t))
 }
 
-// serveRequest has a request of external-dns answered.
 func serveRequest(t *testing.T, by http.Handler, method, path, body string) *httptest.ResponseRecorder {
 	sent := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	sent.Header.Set("Content-Type", contract.MediaType)
@@ -97,8 +94,8 @@ func serveRequest(t *testing.T, by http.Handler, method, path, body string) *htt
 	return answer
 }
 
-// E3, X4: while the API is away, whatever it or what stands before it answers, external-dns gets a 5xx or a right
-// answer within ten seconds, and no answer by which it would remove what stands.
+// E3, X4: whatever an unavailable API or a proxy before it answers, external-dns gets a 5xx or a correct answer
+// within ten seconds, never an answer that makes it remove records.
 func TestRun_whileTheServerIsAway(t *testing.T) {
 	say := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -166,8 +163,8 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 	}
 }
 
-// External-dns joins the targets of all objects that want a name: what the named object does not say is taken away, and
-// nothing is answered while it cannot be read (attack: an address of one's own in the RRset of another tenant).
+// external-dns joins the targets of all objects that want a name. Targets absent from the named object are dropped,
+// and an unreadable object fails the answer (attack: a tenant's address in the RRset of another).
 func TestRun_takesJoinedTargetsAway(t *testing.T) {
 	t.Parallel()
 	var code atomic.Int32 // of the object
@@ -191,7 +188,7 @@ func TestRun_takesJoinedTargetsAway(t *testing.T) {
 	}{{http.StatusServiceUnavailable, `[]`}, {http.StatusForbidden, `[]`}, {http.StatusOK, `"targets":["192.0.2.1"]`}} {
 		code.Store(step.code)
 		joined := fmt.Sprintf(`[{"dnsName":"y%d.org","recordType":"A","targets":["192.0.2.1","203.0.113.6"],
-			"labels":{"resource":"ingress/a/x"}}]`, step.code) // a refusal is remembered by the name
+			"labels":{"resource":"ingress/a/x"}}]`, step.code) // refusals are cached by name
 		code, text := sendPost(t, url+"/adjustendpoints", joined)
 		if !strings.Contains(text, step.wanted) || strings.Contains(text, "203.0.113.6") {
 			t.Errorf("%d: %d %s, want %s", step.code, code, text, step.wanted)
@@ -199,7 +196,6 @@ func TestRun_takesJoinedTargetsAway(t *testing.T) {
 	}
 }
 
-// sendPost sends a request as external-dns does.
 func sendPost(t *testing.T, url, body string) (code int, text string) {
 	t.Helper()
 	answer := must.Get(http.Post(url, contract.MediaType, strings.NewReader(body)))(t)
@@ -207,9 +203,8 @@ func sendPost(t *testing.T, url, body string) (code int, text string) {
 	return answer.StatusCode, string(must.Get(io.ReadAll(answer.Body))(t))
 }
 
-// cluster answers as the API with objects: the Records of standingText, dry runs and changes that it lets in, Events.
+// cluster answers Records with standingText, dry runs and changes with success.
 type cluster struct {
-	// answer returns true if it has answered the request.
 	answer func(w http.ResponseWriter, r *http.Request) bool
 	events chan *eventsv1.Event
 }
@@ -243,13 +238,12 @@ func (c *cluster) waitForEvent(t *testing.T) *eventsv1.Event {
 	}
 }
 
-// statusOf returns the Status of a refused request.
 func statusOf(code int, reason string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"no"}`, code, reason)
 }
 
-// A Record stays while its own object has the name, and follows that object, whichever object the joined endpoint names
-// (attack: a Service of another namespace that sorts before it). The object gets an Event.
+// A Record stays while its own object wants the name, and follows that object, whichever object the joined endpoint
+// names (attack: another namespace's Service that sorts first). The object gets an Event.
 func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
 	t.Parallel()
 	ingress := func(host, status string) string {
@@ -299,8 +293,8 @@ func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
 	}
 }
 
-// E2: a refusal by the API fails no cycle of external-dns, whose metrics and Events are of all namespaces, and its
-// object gets an Event. An unavailable API fails the cycle.
+// E2: a refusal by the API fails no cycle, which would hide the metrics and Events of all namespaces, and the object
+// gets an Event. An unavailable API fails the cycle.
 func TestRun_failsForNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]struct {
@@ -355,7 +349,7 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 						if time.Now().After(end) {
 							t.Fatalf("%s: there is no Event", what)
 						}
-						send() // while the former cycle still tells, the telling is left to a later one
+						send() // the former cycle still sends Events, so a later one continues
 					}
 				}
 			}
@@ -369,7 +363,7 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 	}
 }
 
-// A type that takes the place of another at a name does not come where the Record that goes is gone already.
+// A replacement with another type is not created if the old Record is already gone.
 func TestRun_tellsOfAReplacementThatIsNotMade(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -388,8 +382,8 @@ func TestRun_tellsOfAReplacementThatIsNotMade(t *testing.T) {
 	}
 }
 
-// A name that a dry run lets in and the write does not is left out of the next cycles: with the policy upsert-only
-// external-dns removes no CNAME, so an address beside it is refused whenever it is written.
+// A name accepted by the dry run but refused by the write is left out of the next cycles: with upsert-only, a CNAME
+// stays, so an address beside it is always refused.
 func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -416,8 +410,8 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 	}
 }
 
-// E2: a cycle tells a namespace of minShare refused names, so that it keeps no Event from the objects of others
-// (attack: more refused names than are remembered). The next cycle tells of further ones.
+// E2: a cycle sends Events for minShare refused names of each namespace, so none exhausts the Events of others
+// (attack: more refused names than the cache holds). The next cycle continues.
 func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
 	const many = 1000
@@ -457,8 +451,8 @@ func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	})
 }
 
-// E2: 5,000 names of one namespace, which the API refuses or does not answer about, keep no name of 39 others out of
-// the answer, and refusals delay it by a tenth at most.
+// E2: 5,000 refused or unanswered names of one namespace keep no name of 39 others out of the answer. Refusals delay
+// the answer by at most a tenth.
 func TestRun_isFair(t *testing.T) {
 	t.Parallel()
 	const others, each, latency = 39, 25, 10 * time.Millisecond
@@ -473,7 +467,7 @@ func TestRun_isFair(t *testing.T) {
 	for i := range 5_000 {
 		add(&noise, fmt.Sprintf("n%d", i), "noisy")
 	}
-	// decide returns how long the API lets external-dns wait for an answer with all names of the others.
+	// decide returns the time until an answer has all names of the others.
 	decide := func(t *testing.T, wanted []string, aboutNoise http.HandlerFunc) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &cluster{events: make(chan *eventsv1.Event, minShare), answer: func(w http.ResponseWriter, r *http.Request) bool {
@@ -512,7 +506,7 @@ func TestRun_isFair(t *testing.T) {
 	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// A DNSEndpoint that has a name for an address of IPv6 alone does not have it for IPv4.
+// A DNSEndpoint with only an IPv6 address for a name does not own the name's A record.
 func TestReadTexts_ofATypeAlone(t *testing.T) {
 	t.Parallel()
 	api := &rest.Config{Host: "http://api.test", Transport: inMemory(func(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestOptions_areJudgedTogether: each fault names its flag, and all are told at once.
+// One error names the flag of each fault.
 func TestOptions_areJudgedTogether(t *testing.T) {
 	command := NewCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
@@ -58,8 +58,7 @@ func TestOptions_markTheInstallation(t *testing.T) {
 	}
 }
 
-// TestPrimaries_areReadOnce: each look at a server asks for the addresses of the primary's Service, and those of a
-// thousand servers at a start are one request. An error is not kept.
+// A thousand servers at a start read the primary's Service once. An error is not cached.
 func TestPrimaries_areReadOnce(t *testing.T) {
 	cluster := fake.NewClientset()
 	reads := 0

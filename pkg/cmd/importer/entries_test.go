@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readEntries reads the RRsets of all zones, each as one line behind its zone, name and type, without the serial.
 func (s *server) readEntries() map[[3]string]string {
 	s.t.Helper()
 	all := make(map[[3]string]string)
@@ -50,7 +49,7 @@ func (s *server) readEntries() map[[3]string]string {
 	return all
 }
 
-// S6.1 to S6.5: what a plan says of the entries that Zones make, in the zones above them too, is what an apply changes.
+// S6.1 to S6.5: a plan shows exactly the changed entries, also in parents.
 func TestPlan_showsTheEntriesOfZones_S6_2(t *testing.T) {
 	s := startServer(t)
 	zone := func(namespace, name, spec string) string {
@@ -149,7 +148,7 @@ spec: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 			for key, has := range after {
 				if had := before[key]; had == "" {
 					differ[key] = "+"
-				} else if had != has && key[1] != "www.example.org." { // counted in a line for all Records
+				} else if had != has && key[1] != "www.example.org." { // Records share a single line
 					differ[key] = "~"
 				}
 			}

@@ -56,7 +56,7 @@ func makeSpec() v1alpha1.ZoneSpec {
 	}
 }
 
-// M2, M3: what is not taken is said with its line, the rest goes in, and the second time nothing is written.
+// M2, M3: a refused record is reported with the line, the rest is imported, and a repetition writes nothing.
 func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -93,7 +93,7 @@ func TestImport_bringsAFileIntoAZoneThatIsThere(t *testing.T) {
 	}
 }
 
-// L4: what others have changed is theirs, until it is taken over.
+// L4: Records changed by others stay, until forced.
 func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -104,7 +104,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 	must.Get(records.Patch(t.Context(), "www-a.example-org", types.MergePatchType, []byte(`{"spec":{"rdata":"198.51.100.1"}}`),
 		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
-	// Labels do not matter here.
+	// A change of labels does not count.
 	must.Get(records.Patch(t.Context(), "api-a.example-org", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"api"}}}`),
 		metav1.PatchOptions{FieldManager: "kubectl-label"}))(t)
 	changed := "www 3600 IN A 203.0.113.1\nwww 3600 IN A 203.0.113.2\napi 3600 IN A 203.0.113.3\n"
@@ -123,7 +123,7 @@ func TestImport_leavesWhatOthersChangedUnlessForced(t *testing.T) {
 	}
 }
 
-// A part of a zone, from a pipe: no SOA, no origin, no TTL. A record made by hand is found by its data.
+// A part of a zone from a pipe, without SOA, origin or TTL. A manual Record is recognized by data.
 func TestImport_takesAPartOfAZoneFromStandardInput(t *testing.T) {
 	s := startServer(t)
 	zone := s.makeZone("platform", "example-org", makeSpec())
@@ -159,7 +159,7 @@ func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
 		t.Errorf("the plan left %d records and serial %d (%d before), %v", len(records.Items), after.Status.Serial, before.Status.Serial,
 			err)
 	}
-	// A contradiction to another record of the file is met, too, without that one being there.
+	// A contradiction to another record of the file is found although neither exists.
 	for _, want := range []string{path + ":9: ", path + ":11: mail.example.org. TXT: ", path + ":12: ", "not taken over: " + path + ":3: ",
 		"not taken over: " + path + ":4,5: "} {
 		if !strings.Contains(dry.out, want) {
@@ -168,7 +168,7 @@ func TestImport_planSaysTheSameAndKeepsNothing(t *testing.T) {
 	}
 }
 
-// A missing zone is answered with the manifest that would make it, and that manifest does.
+// The error for a missing zone contains a manifest that creates it.
 func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "example.org.zone", file)
@@ -199,7 +199,7 @@ func TestImport_saysHowToMakeTheZone(t *testing.T) {
 	}
 }
 
-// X1, X2: out and in again, by both ways, is the same zone.
+// X1, X2: a zone survives export and import, in both formats.
 func TestExport_comesBackAsTheSameZone(t *testing.T) {
 	s := startServer(t)
 	whole := `$ORIGIN example.org.
@@ -257,13 +257,12 @@ ns.sub	IN	A	192.0.2.54
 	}
 }
 
-// withoutSOA drops what a serial stands in.
 func withoutSOA(text string) []string {
 	lines := strings.Split(text, "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "\tSOA\t") || strings.HasPrefix(line, ";") })
 }
 
-// L2: a name in the SOA that is no host name costs that name, not the file (S5.11).
+// L2: an SOA name that is no host name costs that field only (S5.11).
 func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.test.zone", "$TTL 300\n@ SOA my_ns my.host_master 1 3600 3600 604800 300\n@ NS ns\nns A 192.0.2.1\n")
@@ -281,8 +280,8 @@ func TestImport_takesAFileWhoseSOANamesNoHost(t *testing.T) {
 	}
 }
 
-// Warnings are judged when the whole file is written: users ignore a Warning that each import shows. Tenants may
-// write names, so a host of the cuts that no namespace has would have a Warning, too (S4.18).
+// Warnings are judged at the end: users ignore a Warning repeated at each import. Tenants may write names, so a
+// delegation's host without a namespace would cause a Warning, too (S4.18).
 func TestImport_warnsOfNothingThatTheFileHas(t *testing.T) {
 	s := startServer(t)
 	text := `$TTL 300
@@ -302,7 +301,7 @@ mail A 192.0.2.25
 ns1 A 192.0.2.1
 www A 192.0.2.2
 `
-	for round := range 3 { // it does not depend on timing
+	for round := range 3 { // rule out luck with timing
 		path := writeFile(t, fmt.Sprintf("t%d.test.zone", round), text)
 		for what, said := range map[string]said{
 			"plan":   s.runPlan("", path, "--zone", fmt.Sprintf("a/t%d", round), "--create-zone"),
@@ -328,8 +327,7 @@ www A 192.0.2.2
 		"warning: S5.14: DS at lone.shared.test. stands without NS")
 }
 
-// M2: a source that fails keeps none of the others out, and the exit code tells. A zone that name servers would not
-// load is said; it is the matter of an import that makes the zone.
+// M2: a failed source stops no other, and sets the exit code, as does a zone that name servers would not load.
 func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 	s := startServer(t)
 	s.makeZone("platform", "example-org", makeSpec())
@@ -353,20 +351,18 @@ func TestImport_goesOnAfterASourceThatFails(t *testing.T) {
 		more.failed.Error() != "1 zone not servable: see above" {
 		t.Errorf("a part for a zone that is not servable: %v", more.failed)
 	}
-	// One source may bring a record that another lacks.
+	// One source may supply a record that another lacks.
 	servers := writeFile(t, "servers.zone", "$ORIGIN example.net.\n@ 60 NS ns.example.org.\n")
 	if both := s.runImport("", noServer, servers, "--zone", "platform/example-net"); both.failed != nil {
 		t.Errorf("both parts: %v, %s", both.failed, both.err)
 	}
 }
 
-// fullOf is a file of a whole zone.
 func fullOf(lines string) string {
 	return "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n" + lines
 }
 
-// A plan says what would be added, changed and removed, and does nothing; the import with --prune does just that, and
-// leaves alone what another field manager has set a field of.
+// --prune does exactly what the plan shows, and leaves Records alone that have fields of another manager.
 func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\nc A 192.0.2.4\nedited A 192.0.2.5\nalias A 192.0.2.6\n"))
@@ -425,7 +421,7 @@ left as it is: ` + leftToOthers + `
 	if strings.Contains(text, "b.t.test.") {
 		t.Error("b is still there")
 	}
-	// No name was without data in between.
+	// No serial has only half of the change at alias.
 	var changes v1alpha1.ZoneChanges
 	must.Succeed(t, s.KubizoneV1alpha1().RESTClient().Get().Namespace("a").Resource("zones").Name("t").SubResource("changes").
 		Param("since", fmt.Sprint(before.Status.Serial)).Do(t.Context()).Into(&changes))
@@ -440,7 +436,7 @@ left as it is: ` + leftToOthers + `
 	}
 }
 
-// A removal of most of a zone is not delivered unasked (S7.5): the report says so and how to let it through.
+// A removal of most of a zone is held (S7.5), with the remedy in the report.
 func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -466,11 +462,11 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	if got.failed.Error() != "1 zone held: see above" {
 		t.Errorf("the last line: %v", got.failed)
 	}
-	// The same again removes nothing: the zone is still held.
+	// A repetition removes nothing: the zone is still held.
 	if again := s.runImport("", append(arguments, few)...); again.failed == nil || again.out != "0 written, 3 unchanged, 1 zone held\n" {
 		t.Errorf("again: %v, %s", again.failed, again.out)
 	}
-	// Putting all back ends the hold.
+	// A restored file ends the hold.
 	if back := s.runImport("", append(arguments, many)...); back.failed != nil {
 		t.Error(back.failed)
 	}
@@ -479,8 +475,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 	}
 }
 
-// A zone without spec.nameServers has those of its file as a Record. The same file puts that Record back, also
-// without --create-zone.
+// A zone without spec.nameServers has NS as a Record, restored by the same file, also without --create-zone.
 func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	s := startServer(t)
 	path := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\n"))
@@ -496,7 +491,7 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	if changed := s.runImport("", other, "--zone", "a/t"); changed.failed != nil || changed.out != "1 written, 3 unchanged\n" {
 		t.Errorf("%v, %s%s", changed.failed, changed.err, changed.out)
 	}
-	// A changed one is left as any Record is.
+	// Like any edited Record.
 	must.Get(records.Patch(t.Context(), "apex-ns.t", types.MergePatchType, []byte(`{"spec":{"description":"mine"}}`),
 		metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	kept := s.runImport("", path, "--zone", "a/t")
@@ -506,7 +501,7 @@ func TestImport_putsBackTheNameServersThatItWrote(t *testing.T) {
 	}
 }
 
-// A source that may be half of a zone removes nothing.
+// A source that may be half of a zone prunes nothing.
 func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	s := startServer(t)
 	whole := writeFile(t, "t.zone", fullOf("a A 192.0.2.2\nb A 192.0.2.3\n"))
@@ -536,8 +531,8 @@ func TestImport_prunesNothingOnTheWordOfHalfAFile(t *testing.T) {
 	}
 }
 
-// S6.13: the plan of a Zone with a name server in it and no address warns, and an import says at its end what is not
-// servable, with all that it brought.
+// S6.13: the plan of a Zone warns of an in-zone name server without an address; an import ends with the unservable
+// zones.
 func TestImport_saysWhichNameServerHasNoAddress_S6_15(t *testing.T) {
 	s := startServer(t)
 	zone := `apiVersion: kubi.zone/v1alpha1
@@ -563,7 +558,7 @@ spec:
 	}
 }
 
-// DNSEndpoints of external-dns: those of one namespace make one RRset, and a name of another tenant is refused.
+// DNSEndpoints of a namespace are merged to one RRset, and another tenant's name is refused.
 func TestImport_takesDNSEndpoints(t *testing.T) {
 	s := startServer(t)
 	text := `apiVersion: kubi.zone/v1alpha1
@@ -591,7 +586,6 @@ spec:
 	}
 }
 
-// canceling ends a context when a line is written to it.
 type canceling struct{ cancel func() }
 
 func (c canceling) Write(p []byte) (int, error) {
@@ -618,7 +612,7 @@ func TestImport_endsWhereNothingIsWrittenToItsSource(t *testing.T) {
 			t.Errorf("%s: %v", source, err)
 		}
 	}
-	// Let go of the open that still waits for a writer.
+	// Release the open that still waits for a writer.
 	writer := must.Get(os.OpenFile(fifo, os.O_RDWR, 0))(t)
 	writer.Close()
 }
@@ -651,7 +645,7 @@ func TestImport_refusesWhatGoesNotTogether(t *testing.T) {
 	}
 }
 
-// M3: a zone, signed over the wire from a real BIND, and then from its file, which has nothing to add.
+// M3: a signed transfer from BIND, then the zone's file, which adds nothing.
 func TestImport_takesATransfer(t *testing.T) {
 	text := "t.test. 300 IN SOA ns.example.net. h. 1 1800 900 604800 300\nt.test. 300 IN NS ns.example.net.\na.t.test. 300 IN A 192.0.2.1\n"
 	key := rig.TSIGKey{Name: "transfer", Algorithm: "hmac-sha512", Secret: "cm9vdC16b25lLWZvci10aGUtaW1wb3J0LXRlc3QtMDE="}

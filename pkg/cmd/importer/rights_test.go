@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Without the right to read what a zone contains a plan says what the Zone alone makes, and which right is missing. Any
-// other failure is one of the plan.
+// Without the right to read entries, a plan shows the Zone's own entries and the missing right. Any other error fails
+// the plan.
 func TestAddEntries_withoutTheRightToReadThem(t *testing.T) {
 	refusal := apierrors.NewForbidden(v1alpha1.Resource("zones"), "org", nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// server is a whole kubizone in this process, and what a user types against it.
 type server struct {
 	t          *testing.T
 	kubeconfig string
@@ -36,7 +35,6 @@ func startServer(t *testing.T) *server {
 	return &server{t: t, kubeconfig: up.Kubeconfig, Interface: up}
 }
 
-// said is what a command left behind.
 type said struct {
 	t        *testing.T
 	out, err string
@@ -68,7 +66,6 @@ func (s *server) runPlan(in string, arguments ...string) said {
 	return s.runCommand(importer.NewPlanCommand(), in, arguments...)
 }
 
-// applyFile loads a manifest, as up --load does.
 func (s *server) applyFile(path string) load.Result {
 	s.t.Helper()
 	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(s.t)
@@ -103,7 +100,6 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	return zone
 }
 
-// expectRemarks requires each of the parts on standard error.
 func (s said) expectRemarks(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {

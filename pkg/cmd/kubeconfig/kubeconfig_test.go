@@ -59,7 +59,7 @@ func TestClient_readsFlagsFilesAndEnvironmentAsKubectlDoes(t *testing.T) {
 	if err != nil || asked != "other" || namespace != "other" || config.Host != "https://two.test" || config.Impersonate.UserName != "you" || len(config.Impersonate.Groups) != 1 {
 		t.Errorf("with flags: %q %q %v, %v", asked, namespace, config, err)
 	}
-	// Another server with another authority, as the same user: what a migration needs.
+	// A migration needs another server and authority for the same user.
 	authority := writeFile(t, "not read here")
 	_, config, _, err = makeClient(t, "--server", "https://127.0.0.1:1", "--certificate-authority", authority, "--tls-server-name", "x.svc")
 	if err != nil || config.Host != "https://127.0.0.1:1" || config.BearerToken != "secret" || config.CAFile != authority || config.CAData != nil || config.ServerName != "x.svc" {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// L1, L2: errors and warnings are those of the server, of each object; the first does not end it.
+// L1, L2: each object has the server's errors and warnings; an error does not stop the command.
 func TestLint_judgesEachObject(t *testing.T) {
 	head := "apiVersion: kubi.zone/v1alpha1\n"
 	for _, test := range []struct{ what, text, want string }{

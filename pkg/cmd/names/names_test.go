@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// makeClient makes a client of a server that has these objects, selects Records as it does, and answers reviews.
 func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "namereviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -42,7 +41,7 @@ func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *f
 	return client
 }
 
-// refuse has the client refuse a verb on a resource, in all namespaces or in one.
+// An empty namespace means requests in all namespaces.
 func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
 	client.PrependReactor(verb, resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetNamespace() != namespace {
@@ -52,7 +51,7 @@ func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
 	})
 }
 
-// S14.1: the answer to a question is printed whole, and no is an error of its own.
+// S14.1: the answer is printed whole, and a no is an error.
 func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 	for _, test := range []struct {
 		answer v1alpha1.NameReviewStatus
@@ -75,7 +74,7 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 	}
 }
 
-// S14.3: rules, then the classes for the namespace; one that may not list classes is told which right is missing.
+// S14.3: rules, then the namespace's classes, or the right that is missing to list them.
 func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	patterns := []v1alpha1.RecordDelegation{{Pattern: "*.apps"}, {Pattern: "acme", Types: []string{"TXT", "A"}}}
 	answer := &v1alpha1.NameReviewStatus{Remaining: 3, Rules: []v1alpha1.NameReviewRule{
@@ -132,7 +131,7 @@ func makeRecord(namespace, fqdn, rrtype string, values ...string) *v1alpha1.Reco
 		Status: v1alpha1.RecordStatus{FQDN: fqdn, ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "zone", UID: "u"}}}
 }
 
-// Records are found by name, by the nearest name above, and by address; in one namespace where the caller may list no
+// Records are found by name, by the closest encloser, and by address; in one namespace if the caller may list no
 // other.
 func TestWho_findsRecords(t *testing.T) {
 	objects := []runtime.Object{makeRecord("a", "www.example.org.", "A", "192.0.2.1", "192.0.2.2"),
@@ -169,8 +168,8 @@ func TestWho_findsRecords(t *testing.T) {
 	}
 }
 
-// N1: each zone stands below its parent, with what is in it; a caller with one namespace sees that one, and the zones
-// of others by their objects alone.
+// N1: each zone is below its parent, with Records. A caller with a single namespace sees foreign zones only through
+// own objects.
 func TestTree_showsWhatTheCallerMaySee_N1(t *testing.T) {
 	makeZone := func(namespace, zone, fqdn, view string, parent *v1alpha1.ZoneParent) *v1alpha1.Zone {
 		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: zone}, Spec: v1alpha1.ZoneSpec{DomainName: "dev"},
@@ -246,8 +245,7 @@ func makeConditions(pairs ...string) (all []metav1.Condition) {
 	return all
 }
 
-// N3: the steps of a Record, the first that fails in front, else the first that waits. N1: what the caller may not read
-// is said.
+// N3: the first failed step is printed first, else the first waiting step. N1: unreadable objects are named.
 func TestWhy_putsTheFailureInFront(t *testing.T) {
 	record := makeRecord("a", "www.example.org.", "A", "192.0.2.1")
 	record.Status.Serial = 7

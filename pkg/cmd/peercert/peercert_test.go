@@ -37,7 +37,7 @@ func runCommand(t *testing.T, o *Options, client *fake.Clientset, now time.Time)
 	return pool, pair
 }
 
-// K1, K3: three members that start at once believe each other, both ways.
+// K1, K3: three members that start at once trust each other.
 func TestRun_makesMembersAuthenticateEachOther(t *testing.T) {
 	client := fake.NewClientset()
 	type member struct {
@@ -71,7 +71,7 @@ func TestRun_keepsKeysFromOthers(t *testing.T) {
 	}
 }
 
-// K2: members that still have the old leaf and one that has the new one believe each other.
+// K2: members with the old leaf and a member with the new leaf trust each other.
 func TestRun_renewsTheLeafAloneAndOnlyWhenItIsDue(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
 	o := makeOptions(t)

@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// primaryService is the Service of the tests, ownAddresses are those of the pod.
+// primaryService is the Service under test, ownAddresses are the pod's.
 var (
 	primaryService = types.NamespacedName{Namespace: "kubizone-system", Name: "kubizone-primary"}
 	ownAddresses   = []net.Addr{&net.IPNet{IP: net.ParseIP("10.0.0.7")}, &net.IPNet{IP: net.ParseIP("2001:db8::7")}}
@@ -60,7 +60,7 @@ func TestFindEndpoint(t *testing.T) {
 	}
 }
 
-// Secondaries are told when the Service has the pod, and not before.
+// Secondaries are notified only after the Service has the pod.
 func TestWaitForEndpoint_returnsWhenTheServiceHasThePod(t *testing.T) {
 	cluster := fake.NewClientset()
 	asked := make(chan struct{}, 1)
@@ -91,7 +91,7 @@ func TestWaitForEndpoint_returnsWhenTheServiceHasThePod(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	waitForEndpoint(ended, fake.NewClientset(), primaryService, ownAddresses) // returns with its context
+	waitForEndpoint(ended, fake.NewClientset(), primaryService, ownAddresses) // ends with its context
 }
 
 func TestComplete_readsTheService(t *testing.T) {

@@ -71,7 +71,7 @@ func TestOptions_readWhatTheyMean(t *testing.T) {
 	}
 }
 
-// U1: all at once, each by the name of its flag.
+// U1: the error names the flag of each fault.
 func TestOptions_sayAllThatIsWrong(t *testing.T) {
 	_, err := completeOptions(t, "--data-dir", "", "--listen", "7443", "--dns-listen", "127.0.0.1:70000", "--load", "no-such-file",
 		"--load-namespace", "A",

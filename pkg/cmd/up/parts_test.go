@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// U4: reverse order, one after the other, and what ctx ends does not end a part out of order.
+// U4: parts stop in reverse order; the end of ctx does not break the order.
 func TestParts_stopInReverseOrder(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var mutex sync.Mutex
@@ -39,7 +39,7 @@ func TestParts_stopInReverseOrder(t *testing.T) {
 	}
 }
 
-// U4: one that fails, or just ends, stops all; what was under way is told.
+// U4: a part that fails or returns stops all others, with the cause.
 func TestParts_failTogether(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for name, run := range map[string]func() error{

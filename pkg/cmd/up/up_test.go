@@ -32,7 +32,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// output keeps what is said and tells when a line comes.
 type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -57,14 +56,13 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// running is an up in this process.
 type running struct {
 	out  *output
 	stop func() error
 	dir  string
 }
 
-// startServer runs until ready. Options name their ports, or take free ones.
+// Unnamed ports are free ports.
 func startServer(t *testing.T, options *Options) *running {
 	t.Helper()
 	out := newOutput()
@@ -123,7 +121,6 @@ func (r *running) makeClient(t *testing.T) versioned.Interface {
 	return must.Get(versioned.NewForConfig(r.readConfig(t)))(t)
 }
 
-// findAddress returns the address that the ready line names.
 func (r *running) findAddress(t *testing.T) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(r.out.String(), "\nready")
@@ -152,7 +149,7 @@ func writeFile(t *testing.T, path, text string) string {
 	return path
 }
 
-// U3, L3: from an empty directory to a served zone, and again.
+// U3, L3: from an empty directory to a served zone, then a restart.
 func TestRun_servesWhatItLoadsAndFindsItAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := writeFile(t, filepath.Join(dir, "example.net.zone"), `$ORIGIN example.net.
@@ -216,7 +213,7 @@ spec:
 	}
 }
 
-// S7.5: kubectl delete records --all is not delivered unasked, also by a server that starts meanwhile.
+// S7.5: kubectl delete records --all is held, also by a server that starts meanwhile.
 func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -227,7 +224,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example-org"}, Spec: v1alpha1.ZoneSpec{DomainName: "example.org.",
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}, Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
 	must.Get(api.Zones("a").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
-	for i := range 30 { // these stay
+	for i := range 30 { // never deleted
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("b", i)}, Spec: v1alpha1.RecordSpec{DomainName: fmt.Sprintf("b%d.example.org.", i), Type: "A", RData: "192.0.2.2"}}
 		must.Get(api.Records("b").Create(t.Context(), record, metav1.CreateOptions{}))(t)
 	}
@@ -264,7 +261,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	if settled.Reason != v1alpha1.ReasonMassDeletion || held.Status.RRsetCount != 30 {
 		t.Fatalf("%d RRsets are left, %+v", held.Status.RRsetCount, settled)
 	}
-	served(held.Status.SettledSerial, 9) // 16 of 55 may go, the next is too many
+	served(held.Status.SettledSerial, 9) // 16 of 55 may go; the next is held
 	must.Succeed(t, r.stop())
 	r = startServer(t, o)
 	served(held.Status.SettledSerial, 9)
@@ -280,7 +277,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 		return rrs
 	}
 	since := uint32(held.Status.SettledSerial)
-	// A secondary that is new has what is delivered, too, and one that has it learns of nothing newer.
+	// A new secondary gets the settled serial, and a current secondary nothing newer.
 	if whole := transfer(new(mdns.Msg).SetAxfr("example.org.")); len(whole) != 2+2+30+9 || whole[0].(*mdns.SOA).Serial != since {
 		t.Errorf("AXFR has %d records: %v", len(whole), whole)
 	}
@@ -291,7 +288,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	must.Get(r.makeClient(t).KubizoneV1alpha1().Zones("a").Patch(t.Context(), "example-org", types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{}))(t)
 	served(now().Status.Serial, 0)
-	// Both go on from there: the SOA, and from one SOA to the other all that went.
+	// IXFR continues from there, with all removals between the two SOAs.
 	gone := transfer(new(mdns.Msg).SetIxfr("example.org.", since, "ns.example.net.", "a.example.net."))
 	if first, ok := gone[1].(*mdns.SOA); !ok || first.Serial != since || gone[0].(*mdns.SOA).Serial != uint32(now().Status.Serial) {
 		t.Fatalf("IXFR from what was delivered: %v", gone)
@@ -307,7 +304,7 @@ func TestRun_holdsAMassDeletion_S7_5(t *testing.T) {
 	}
 }
 
-// U3: a file that is none, and a zone without name servers, keep nothing else from being served.
+// U3: neither an invalid file nor a zone without name servers stops the other zones.
 func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	dir := t.TempDir()
 	readme := writeFile(t, filepath.Join(dir, "README"), "This is no zone file.\n")
@@ -327,7 +324,7 @@ func TestRun_servesTheRestWhereAFileCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// An object of an earlier start that no file has any more stays, and is said; so is a zone that two files are of.
+// An object of an earlier start that no file has any more stays and is reported, as is a zone in two files.
 func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	dir := t.TempDir()
 	const zone = "$TTL 60\n@ SOA ns h 1 1800 900 604800 300\n@ NS ns\nns A 192.0.2.1\n"
@@ -353,7 +350,7 @@ func TestRun_saysWhatTheFilesNoLongerHave(t *testing.T) {
 	}
 }
 
-// S8.7: every propagation policy ends. Nothing here would take away a finalizer meant for a garbage collector.
+// S8.7: every propagation policy deletes. No garbage collector would remove a finalizer here.
 func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
@@ -370,7 +367,7 @@ func TestRun_deletesUnderEveryPropagationPolicy(t *testing.T) {
 	}
 }
 
-// S7.3: also where nothing is decided, as where only the description changes.
+// S7.3: also if nothing is decided, as for a change of only the description.
 func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
 	records := startServer(t, makeOptions(filepath.Join(t.TempDir(), "data"))).makeClient(t).KubizoneV1alpha1().Records("a")
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "www"}, Spec: v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}}
@@ -427,13 +424,12 @@ func TestRun_namesWhatStandsInItsWay(t *testing.T) {
 			}
 		})
 	}
-	// The one that was there has not noticed.
+	// The running server is unaffected.
 	if _, err := server.makeClient(t).KubizoneV1alpha1().Zones("").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Error(err)
 	}
 }
 
-// A server told to stop while it starts stops without an error.
 func TestRun_mayBeStoppedAtAnyMoment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {

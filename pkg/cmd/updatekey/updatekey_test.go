@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// K2: each format has the name of the key, its secret where the client keeps one, and its algorithm in the client's
-// words: a client that is told none begins with one that is refused.
+// K2: each format has the key's name, a secret where the client keeps secrets, and the algorithm in the client's
+// spelling: a client's default is refused.
 func TestFormats_nameTheAlgorithm(t *testing.T) {
 	all := listFormats()
 	if len(all) < 10 {

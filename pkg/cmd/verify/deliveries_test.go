@@ -31,7 +31,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// makeClass makes a DNSClass that may reach loopback and deliver the zones of namespace a.
 func (a *api) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 	a.t.Helper()
 	spec.AllowLocalAddresses, spec.Namespaces = true, &v1alpha1.NamespaceSelection{Names: []string{"a"}}
@@ -39,7 +38,6 @@ func (a *api) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 		Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
-// deliverZone has the zone a/org delivered by these classes alone.
 func (a *api) deliverZone(classes ...string) {
 	a.t.Helper()
 	var refs []v1alpha1.DNSClassReference
@@ -55,7 +53,6 @@ func (a *api) deliverZone(classes ...string) {
 	}
 }
 
-// verifyUntil runs verify until it ends as it should, and returns its lines by server.
 func (a *api) verifyUntil(what string, ends func(err error, servers map[string]line) bool, arguments ...string) map[string]line {
 	a.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
@@ -82,7 +79,6 @@ type line struct {
 	Differing                []struct{ Server struct{ Name, Type string } }
 }
 
-// secretsOfUpdate makes a directory for --secrets-dir with the Secret dns/update, which holds the key.
 func secretsOfUpdate(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,8 +90,8 @@ func secretsOfUpdate(t *testing.T) string {
 	return dir
 }
 
-// No server is named: verify finds the secondaries of a class transfer, the server of a class rfc2136 and that of a
-// webhook. A change by hand at a server shows, and the command ends with 1.
+// Without named servers, verify finds the secondaries, update servers and webhooks of the classes. A manual change at
+// a server shows, with exit code 1.
 func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	dns := must.Get(rig.FreePort())(t)
 	secrets := secretsOfUpdate(t)
@@ -119,7 +115,7 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 		Server: updated.Addr.String(), TSIGSecretRef: v1alpha1.SecretReference{Namespace: "dns", Name: "update"}, ForeignRecords: v1alpha1.ForeignRecordsReplace,
 	}})
 	a.deliverZone("second", "update")
-	// The primary behind an update has a serial and name servers of its own.
+	// The primary behind an update has its own serial and name servers.
 	a.verifyUntil("both have the zone's records", func(err error, servers map[string]line) bool {
 		one, ok := servers[updated.Addr.String()]
 		return err == nil && ok && len(servers) == 2 && one.State == "Current"
@@ -144,8 +140,8 @@ func TestVerify_asksWhatTheZoneIsDeliveredTo(t *testing.T) {
 	}
 }
 
-// The servers of a class with a block bind9 are Bind9Instances: verify asks them at their addresses, and says of one
-// that has none yet what its Delivery says.
+// A bind9 class's servers are Bind9Instances: verify queries their addresses, or shows the Delivery's state without
+// an address.
 func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 	dns := must.Get(rig.FreePort())(t)
 	a := startAPI(t, func(o *up.Options) { o.DNSListen = dns.String() })
@@ -175,12 +171,12 @@ func TestVerify_asksTheInstancesOfAClass(t *testing.T) {
 	}
 }
 
-// hooked is a webhook server without extensions that keeps what it is given.
+// hooked is a webhook server without extensions.
 type hooked struct {
 	*httptest.Server
 	mu      sync.Mutex
 	records map[string]protocol.Record
-	// silent: it has no GET for records.
+	// silent removes GET for records.
 	silent bool
 }
 
@@ -236,8 +232,8 @@ func (h *hooked) changeRecords(with func(map[string]protocol.Record)) {
 	with(h.records)
 }
 
-// Found 4: a webhook is asked for each RRset. An RRset that it lost or has otherwise shows, beside a record that has
-// no form there, and a server that cannot say, or one that may not be asked, is never said to be current.
+// Found 4: a webhook is asked for each RRset. Beside a record that the protocol cannot express, a lost or changed
+// RRset shows. A server that cannot list, or may not be asked, is never Current.
 func TestVerify_asksWebhooks(t *testing.T) {
 	a := startAPI(t)
 	server := startHook(t)
@@ -284,7 +280,6 @@ func TestVerify_asksWebhooks(t *testing.T) {
 	}
 }
 
-// removeRecord takes a record away that the zone has.
 func removeRecord(t *testing.T, server string) {
 	t.Helper()
 	m := new(mdns.Msg)
@@ -297,8 +292,7 @@ func removeRecord(t *testing.T, server string) {
 	}
 }
 
-// Each server is asked with the key that its class knows it by. These hand the zone to no other key: without their
-// keys they are asked for each RRset. No key is printed.
+// The servers refuse transfers to other keys, so without a key each RRset is queried. No key is printed.
 func TestVerify_signsWithTheKeyOfEachClass(t *testing.T) {
 	secrets := t.TempDir()
 	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })

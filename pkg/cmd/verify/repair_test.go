@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A record that was removed at a server by hand is there again when --repair returns.
+// A record removed at a server is restored when --repair returns.
 func TestVerify_repairs(t *testing.T) {
 	secrets := secretsOfUpdate(t)
 	a := startAPI(t, func(o *up.Options) { o.SecretsDir = secrets })
@@ -36,7 +36,7 @@ func TestVerify_repairs(t *testing.T) {
 	a.deliverZone("update")
 	a.verifyUntil("it is delivered", func(err error, servers map[string]line) bool { return err == nil && len(servers) == 1 })
 
-	// The comparison that the first --repair asked for may come now, and mend what is removed before it.
+	// The comparison of the first --repair may still run, and repair an earlier removal.
 	a.verifyUntil("what was removed is seen", func(err error, _ map[string]line) bool {
 		if errors.Is(err, verify.ErrDifferent) {
 			return true

@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// api is a whole kubizone in this process with the zone a/org in it.
 type api struct {
 	t          *testing.T
 	kubeconfig string
@@ -42,7 +41,7 @@ func startAPI(t *testing.T, changes ...func(*up.Options)) *api {
 	server := standalone.Start(t, changes...)
 	a := &api{t: t, kubeconfig: server.Kubeconfig, Interface: server}
 	a.makeZone("org", v1alpha1.ZoneSpec{DomainName: "example.org.", TTL: ptr.To[int32](3600)})
-	// A child, whose name servers are glue in the zone: a server refers to it.
+	// A child with glue in the zone: a server refers to the child.
 	a.makeZone("dev", v1alpha1.ZoneSpec{DomainName: "dev.example.org."})
 	for name, spec := range map[string]v1alpha1.RecordSpec{
 		"www":   {DomainName: "www.example.org.", Type: "A", Values: []string{"192.0.2.2", "192.0.2.1"}},
@@ -70,7 +69,6 @@ func (a *api) makeRecord(name string, spec v1alpha1.RecordSpec) {
 		Spec: spec}, metav1.CreateOptions{}))(a.t)
 }
 
-// exportZone returns the zone as a master file.
 func (a *api) exportZone() string {
 	a.t.Helper()
 	stream := must.Get(load.OpenEntries(a.t.Context(), a, apitypes.NamespacedName{Namespace: "a", Name: "org"}))(a.t)
@@ -79,7 +77,6 @@ func (a *api) exportZone() string {
 	return string(text)
 }
 
-// runVerify runs the command as a user would.
 func (a *api) runVerify(arguments ...string) (out string, err error) {
 	a.t.Helper()
 	command := verify.NewCommand()
@@ -93,7 +90,6 @@ func (a *api) runVerify(arguments ...string) (out string, err error) {
 	return text.String(), err
 }
 
-// readResult returns what verify says of one server.
 func (a *api) readResult(want error, arguments ...string) (r struct {
 	Serial  uint32
 	RRsets  int
@@ -144,8 +140,7 @@ func startKnot(t *testing.T, text string, key *rig.TSIGKey) string {
 	return server.Addr.String()
 }
 
-// With real BIND and Knot: equal; behind, with what is missing; with a foreign RRset and another TTL; without the
-// right to transfer; not there.
+// BIND and Knot: equal; behind; with a foreign RRset and another TTL; without the right to transfer; unreachable.
 func TestVerify_saysWhereEachServerStands(t *testing.T) {
 	a := startAPI(t)
 	text := a.exportZone()
@@ -174,7 +169,7 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 		}
 	}
 
-	// Knot hands the zone out with the key alone.
+	// Knot transfers the zone only with the key.
 	s := a.readResult(verify.ErrDifferent, "--name-server", signed).Servers[0]
 	if s.State != "Differs" || s.By != "questions" || len(s.Missing) != 0 || len(s.Foreign) != 0 || len(s.Differing) != 1 || s.Differing[0].Server.Name != "txt.example.org." {
 		t.Errorf("by questions: %+v", s)
@@ -205,7 +200,6 @@ func TestVerify_saysWhereEachServerStands(t *testing.T) {
 	}
 }
 
-// A mistake is said before anything is asked.
 func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -228,7 +222,7 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 	}
 }
 
-// S7.5: of a zone that a mass deletion holds back, servers are to have what was settled.
+// S7.5: if a mass deletion is held, servers are compared with the settled serial.
 func TestVerify_comparesWithWhatIsDelivered_S7_8(t *testing.T) {
 	clock := store.Clock{}
 	apiserver.Faults.Now = clock.Now
@@ -250,7 +244,7 @@ func TestVerify_comparesWithWhatIsDelivered_S7_8(t *testing.T) {
 		}
 		must.Succeed(t, a.KubizoneV1alpha1().Records("a").Delete(t.Context(), fmt.Sprint("r", i), metav1.DeleteOptions{}))
 	}
-	// One value of an RRset goes and its TTL changes; another RRset comes.
+	// An RRset loses one value and changes its TTL; another RRset is new.
 	must.Get(a.KubizoneV1alpha1().Records("a").Patch(t.Context(), "www", apitypes.MergePatchType,
 		[]byte(`{"spec":{"values":["192.0.2.3","192.0.2.1"],"ttl":77}}`), metav1.PatchOptions{}))(t)
 	a.makeRecord("new", v1alpha1.RecordSpec{DomainName: "new.example.org.", Type: "A", RData: "192.0.2.9"})

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// secretsOfMaps are Secrets by NAMESPACE/NAME.
 type secretsOfMaps map[string]map[string][]byte
 
 func (s secretsOfMaps) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
@@ -37,12 +36,11 @@ func (s secretsOfMaps) Get(_ context.Context, namespace, name string) (map[strin
 	return nil, class.ErrSecretNotFound
 }
 
-// secretOf is that of a key; each letter is another key.
+// secretOf is the Secret of a key; each letter is another key.
 func secretOf(name, letter string) map[string][]byte {
 	return map[string][]byte{"name": []byte(name), "secret": []byte(strings.Repeat(letter, 42) + "I=")}
 }
 
-// secretAlways has each Secret be that of one key.
 func secretAlways(name, letter string) class.GetSecret {
 	return func(string, string) (map[string][]byte, error) { return secretOf(name, letter), nil }
 }
@@ -54,14 +52,12 @@ func classOf(name string, age time.Duration, change func(*v1alpha1.DNSClassSpec)
 	return of
 }
 
-// withKey is a class of one secondary with a key.
 func withKey(name string, age time.Duration, secret string) *v1alpha1.DNSClass {
 	return classOf(name, age, func(s *v1alpha1.DNSClassSpec) {
 		s.Transfer = &v1alpha1.TransferProvider{TSIGSecretRef: &v1alpha1.SecretReference{Namespace: "platform", Name: secret}, Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}}}
 	})
 }
 
-// withServers is a class of all servers of a namespace.
 func withServers(name string, age time.Duration, namespace string) *v1alpha1.DNSClass {
 	return classOf(name, age, func(s *v1alpha1.DNSClassSpec) {
 		s.Bind9 = &v1alpha1.Bind9Provider{CatalogZone: "catalog." + name + ".", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{namespace}}}}
@@ -76,7 +72,6 @@ func serverOf(namespace, name, address, secret string) *bind9.Bind9Instance {
 	return instance
 }
 
-// newController is one whose classes and servers are known.
 func newController(t *testing.T, secrets secretsOfMaps, general []tsig.Key, objects ...runtime.Object) *Controller {
 	t.Helper()
 	dns, err := primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Listen: netip.MustParseAddrPort("127.0.0.1:0"), Keys: general})
@@ -93,7 +88,7 @@ func newController(t *testing.T, secrets secretsOfMaps, general []tsig.Key, obje
 	return c
 }
 
-// rowsOf are the servers of a class that a primary serves, and "none" where it does not serve the class.
+// "none": the primary does not serve the class.
 func rowsOf(c *Controller, class string) []string {
 	known := c.serving[class]
 	if known == nil {
@@ -106,9 +101,8 @@ func rowsOf(c *Controller, class string) []string {
 	return rows
 }
 
-// TestKeys_ofServersEndNoClass: mallory, who chooses the key of a server that an older class selects, gives it the name
-// of the key by which a younger class is served. The younger class is served on, and so are the other servers; the row
-// of mallory's server says why it is not (attack: a tenant ends a class).
+// Mallory names the key of a server in an older class like a younger class's. The younger class and the other servers
+// stay served; the row of mallory's server has the reason (attack: a tenant ends a class).
 func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	shared, younger, older := withServers("shared", time.Hour, "team"), withKey("victim", 0, "victim"), withKey("elder", 2*time.Hour, "elder")
 	secrets := secretsOfMaps{
@@ -132,7 +126,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 			general, err := Key(v1alpha1.SecretReference{Namespace: "platform", Name: "general"}, secretAlways("general.bind9.team", "A"))
 			mustSucceed(t, err)
 			c := newController(t, secrets, []tsig.Key{general}, shared, younger, older, serverOf("team", "honest", "192.0.2.2", "honest"), serverOf("team", "a-mallory", "192.0.2.3", "a-mallory"))
-			for range 2 { // what is read again comes to the same
+			for range 2 { // a repetition changes nothing
 				for _, class := range order {
 					if err := c.syncPeers(t.Context(), class); err != nil {
 						t.Fatalf("%v with the name %s: %s: %v", order, name, class, err)
@@ -157,7 +151,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 	}
 }
 
-// TestKeys_ofServersOfTwoClasses: the server of the older class has the name, in every order.
+// In every order, the server of the older class has the name.
 func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 	secrets := secretsOfMaps{"a/one": secretOf("same.bind9.a", "A"), "a/two": secretOf("same.bind9.a", "B"),
 		"a/three": secretOf("three.bind9.a", "A")}
@@ -185,9 +179,8 @@ func TestKeys_ofServersOfTwoClasses_S11_17(t *testing.T) {
 	}
 }
 
-// TestKeys_ofServersAreNamedAfterTheirNamespace: a team gives the key of its server the name of another's key, of an
-// UpdateKey or a server, in use or not. It is in no class by it, be that a DNSClass or its own Bind9Cluster, and its
-// row has the next step (attack 103).
+// A team names its server's key like a foreign UpdateKey or server. No DNSClass and not even the team's Bind9Cluster
+// takes that server, and the row has the next step (attack 103).
 func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 	cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge", UID: "edge",
 		Finalizers: []string{v1alpha1.FinalizerDelivery}}}
@@ -213,8 +206,8 @@ func TestKeys_ofServersAreNamedAfterTheirNamespace_S11_17(t *testing.T) {
 	}
 }
 
-// TestController_keyNameInUse: the Secret of an older class comes when a younger one has used the name (attack 105).
-// The younger class is served on, at every primary, in every order, and while it is paused itself.
+// An older class's Secret appears after a younger class has used the name (attack 105). The younger class stays
+// served, at every primary, in any order, and while paused.
 func TestController_keyNameInUse_S11_18(t *testing.T) {
 	user := withKey("user", 0, "user")
 	user.Status.KeyNames = []string{"same.example."}
@@ -246,7 +239,7 @@ func TestController_keyNameInUse_S11_18(t *testing.T) {
 	}
 }
 
-// TestKeys_areLetGoOf: a key that a class has taken another one for, or of a class that ended, is free.
+// A key that its class replaced, or whose class ended, is free.
 func TestKeys_areLetGoOf(t *testing.T) {
 	var k Keys
 	key := func(letter string) tsig.Key {
@@ -261,7 +254,7 @@ func TestKeys_areLetGoOf(t *testing.T) {
 		t.Error("another key of the name, or the same, is not told apart")
 	}
 	second := k.Hold(holder, peers("B"))
-	first() // of the provider before
+	first() // of the former provider
 	if k.keptFrom(asks, "team", key("B")) != "" || k.keptFrom(asks, "team", key("A")) == "" {
 		t.Error("what the class has taken since is not held")
 	}

@@ -26,12 +26,12 @@ import (
 
 var created = time.Unix(1700000000, 0)
 
-// makeVersion returns the resourceVersion of what is written alone at a revision.
+// makeVersion is for an object written alone at a revision.
 func makeVersion(revision int) string {
 	return fmt.Sprint(subrev.Version(int64(revision), subrev.Last))
 }
 
-// deliveryOf is a Delivery of a zone, by uid and fqdn, with a class, at a revision. An empty fqdn: nothing was begun.
+// An empty fqdn means no intent yet.
 func deliveryOf(class, uid, fqdn string, revision int) *v1alpha1.Delivery {
 	one := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid + "-" + class, UID: types.UID("d-" + uid),
 		CreationTimestamp: metav1.NewTime(created), ResourceVersion: makeVersion(revision)}}
@@ -61,8 +61,8 @@ func mustSucceed(t *testing.T, err error) {
 	}
 }
 
-// A zone is in a class from its first intent until its Delivery goes; the serial moves with the members and with
-// nothing else.
+// A zone is a member from its first intent until the end of its Delivery. Only a change of members changes the
+// serial.
 func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	m, told := newMembers()
 	s := store{m}
@@ -88,7 +88,7 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	if now := m.Of("red", created, false); now.Serial != serialAt(created, 11) || !slices.Equal(m.Unconfirmed("red"), []string{"a"}) {
 		t.Errorf("a confirmation: serial %d, unconfirmed %v", now.Serial, m.Unconfirmed("red"))
 	}
-	// Of a class of servers the catalog says which zones all of them had once: of the present serial, or of an earlier.
+	// A catalog of servers marks the zones that all servers had at some serial, present or former.
 	first := confirmed.DeepCopy()
 	first.ResourceVersion, first.Status.Serial = makeVersion(13), 1
 	mustSucceed(t, s.Update(first))
@@ -114,7 +114,7 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	if now := m.Of("none", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 10) {
 		t.Errorf("a class of nothing: %s at %d", describeMembership(now), now.Serial)
 	}
-	// A listing that says the same changes nothing, one that lacks something is all there is.
+	// An equal list changes nothing; a list is complete.
 	*told = nil
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
 	if now := m.Of("red", created, false); now.Serial != serialAt(created, 15) || len(*told) != 0 {
@@ -129,7 +129,7 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 	}
 }
 
-// Of two zones of one name that of the earlier Delivery has it, in whatever order a process heard of them.
+// Of two zones with one name, the older Delivery's has the name, in any order of events.
 func TestMembers_oneZoneHasAName(t *testing.T) {
 	late, early := deliveryOf("red", "late", "x.test.", 5), deliveryOf("red", "early", "x.test.", 6)
 	late.CreationTimestamp = metav1.NewTime(created.Add(time.Second))
@@ -154,8 +154,7 @@ func TestMembers_oneZoneHasAName(t *testing.T) {
 	}
 }
 
-// The catalog of a serial is the same for one that heard of every change, one that lists now and then,
-// and one that was started late: it is a function of the revision.
+// A catalog is a function of the revision, for a process with every event, with occasional lists, or started late.
 func TestMembers_areTheSameUnderASerial(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -205,7 +204,7 @@ func TestMembers_areTheSameUnderASerial(t *testing.T) {
 	}
 }
 
-// A serial is never 0 and follows the revision.
+// A serial is never 0 and grows with the revision.
 func TestSerialAt(t *testing.T) {
 	before := serialAt(created, 1)
 	for revision := uint64(2); revision < 1000; revision++ {
@@ -226,10 +225,10 @@ func TestSerialAt(t *testing.T) {
 	}
 }
 
-// A restored store goes on ahead of what was served before it was lost, and so does each further restore: a secondary
-// that has the later serial takes the catalog that is restored.
+// Each restore continues ahead of the serials served before the loss, so that secondaries accept the restored
+// catalog.
 func TestSerialAt_isAheadAfterARestore(t *testing.T) {
-	const kept, lost, written = 4_000_000, 1_000_000, 3_000_000 // revisions, less than an hour has milliseconds
+	const kept, lost, written = 4_000_000, 1_000_000, 3_000_000 // revisions, less than the milliseconds of an hour
 	taken := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for lap := range int64(16) {
 		created := time.Unix(lap<<28, 0)
@@ -245,7 +244,7 @@ func TestSerialAt_isAheadAfterARestore(t *testing.T) {
 	}
 }
 
-// The serial of a catalog counts revisions, as it did when a resourceVersion was one.
+// A catalog's serial counts revisions of etcd, not resourceVersions.
 func TestRevisionOf_isEtcds(t *testing.T) {
 	for _, sub := range []int64{0, subrev.Last} {
 		if got, err := revisionOf(fmt.Sprint(subrev.Version(7, sub))); got != 7 || err != nil {
@@ -274,7 +273,7 @@ func serveSecrets(of map[string]map[string]string) class.GetSecret {
 
 const octets = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="
 
-// Every field of the block means something: which peers may transfer, with which key, which are notified and awaited.
+// Every field of the block is read: peers, their keys, NOTIFY targets, awaited servers.
 func TestReadPeers(t *testing.T) {
 	get := serveSecrets(map[string]map[string]string{
 		"common": {"name": "common.example", "secret": octets}, "own": {"name": "own.example.", "secret": octets, "algorithm": "HMAC-SHA512"},
@@ -301,7 +300,7 @@ func TestReadPeers(t *testing.T) {
 	if s := peers.Secondaries; len(s) != 3 || s[0].Key.Name != "common.example." || s[1].Key.Name != "own.example." || s[1].Key.Algorithm != "hmac-sha512." || s[1].Name != "[2001:db8::1]:5353" {
 		t.Errorf("waited for: %+v", s)
 	}
-	// While a key rotates the other one is taken beside it, and the one that signs is asked and told with.
+	// During a rotation both keys are accepted, and the signing key is used for questions and NOTIFY.
 	rotates := serveSecrets(map[string]map[string]string{"common": {
 		"name": "two.example", "secret": octets, "former-name": "one.example", "former-secret": octets, "former-algorithm": "hmac-sha512",
 	}, "broken": {"name": "two.example", "secret": octets, "next-name": "three.example"}})
@@ -313,7 +312,7 @@ func TestReadPeers(t *testing.T) {
 	if _, err := ReadPeers(of(v1alpha1.TransferProvider{TSIGSecretRef: ref("broken")}), rotates); err == nil || !strings.Contains(err.Error(), `data["next-secret"]`) {
 		t.Errorf("half a key: %v", err)
 	}
-	// A secondary that transfers from a signer is told of no zone.
+	// A secondary behind a signer gets no NOTIFY.
 	peers, err = ReadPeers(of(v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
 	}}), get)
@@ -324,7 +323,7 @@ func TestReadPeers(t *testing.T) {
 	if s := peers.Secondaries; !s[0].Signs || s[0].Signer != "" || s[1].Signs || s[1].Signer != "192.0.2.1" || s[2].Signer != "192.0.2.1" {
 		t.Errorf("waited for: %+v", s)
 	}
-	// Without keys peers are known by their addresses, and local ones only with leave.
+	// Without keys peers are identified by address, local addresses only with permission.
 	block := v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "127.0.0.1:5353"}}}
 	local := of(block)
 	for _, leave := range []bool{false, true} {

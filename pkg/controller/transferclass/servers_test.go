@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S11.17: a server without an address, without its key, or with another key of a name holds back no other one.
+// S11.17: a server without an address, without its key, or with a conflicting key name delays no other.
 func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}}}
 	const one, other = "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s=", "YW5vdGhlciBzZWNyZXQgb2YgMzIgb2N0ZXRzLCBvay4="
@@ -94,7 +94,7 @@ func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	}
 }
 
-// In the mode Update, in which servers of several namespaces may have one key, an older server takes no name of another
+// In mode Update servers of several namespaces may share a key, but an older server takes no name of another
 // namespace (attack 103).
 func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
 	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{Mode: v1alpha1.Bind9ModeUpdate}}}
@@ -103,7 +103,7 @@ func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
 		"beside/tsig": secretOf("vm.bind9.victim", "A"),
 	}
 	var servers []apiclass.Server
-	for i, namespace := range []string{"mallory", "beside", "victim"} { // the older first
+	for i, namespace := range []string{"mallory", "beside", "victim"} { // older first
 		servers = append(servers, apiclass.Server{Namespace: namespace, Name: "vm", Address: "192.0.2.1", Created: time.Unix(int64(i), 0),
 			Key: &v1alpha1.SecretReference{Namespace: namespace, Name: "tsig"}})
 	}
@@ -115,7 +115,7 @@ func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
 	}
 }
 
-// The peers of a class that is a Bind9Cluster are of the tenant that has it, and those of a DNSClass of none.
+// The peers of a Bind9Cluster belong to its tenant, those of a DNSClass to none.
 func TestReadServers_areOfATenant_S11_30(t *testing.T) {
 	cluster := apiclass.OfCluster(&bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "edge"}})
 	public := cluster.DeepCopy()

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// slowSecrets answer once they are released.
+// slowSecrets answer after their release.
 type slowSecrets struct{ asked, released chan struct{} }
 
 func (s slowSecrets) Get(ctx context.Context, _, _ string) (map[string][]byte, error) {
@@ -35,7 +35,7 @@ func (s slowSecrets) Get(ctx context.Context, _, _ string) (map[string][]byte, e
 		"secret": []byte("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")}, ctx.Err()
 }
 
-// A primary that has just started takes no key for an unknown one: NOTAUTH is final for a client that updates.
+// A starting primary denies no known key: NOTAUTH is final for an update client.
 func TestController_isInSyncOnceTheKeysAreServed(t *testing.T) {
 	client := fake.NewSimpleClientset()
 	must.Get(client.KubizoneV1alpha1().UpdateKeys("team").Create(t.Context(), &v1alpha1.UpdateKey{

@@ -36,15 +36,15 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// world is an API with UpdateKeys and their Secrets. It refuses a status of an object that has changed meanwhile.
+// world is an API with UpdateKeys and Secrets. A status write on an outdated object conflicts.
 type world struct {
 	t      *testing.T
 	client *fake.Clientset
 
 	mu      sync.Mutex
 	secrets map[string]map[string][]byte // by NAMESPACE/NAME
-	broken  bool                         // no status is taken
-	// conflicts has each write of a status meet another one.
+	broken  bool                         // status writes fail
+	// conflicts makes each status write conflict.
 	conflicts bool
 }
 
@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// makeKey makes NAMESPACE/NAME, so many hours ago, and no Secret. used is the name that its status records.
+// age is in hours; used is the recorded key name.
 func (w *world) makeKey(at string, age time.Duration, used ...string) {
 	w.t.Helper()
 	namespace, name, _ := strings.Cut(at, "/")
@@ -89,10 +89,9 @@ func (w *world) deleteKey(at string) {
 	must.Succeed(w.t, w.client.KubizoneV1alpha1().UpdateKeys(namespace).Delete(w.t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// octetsOf is the secret of the key of NAMESPACE/NAME.
 func octetsOf(at string) []byte { return []byte(fmt.Sprintf("%-32s", at)) }
 
-// setSecret makes the Secret of NAMESPACE/NAME with a key of its own; without a name there is none.
+// setSecret deletes the Secret if the name is empty.
 func (w *world) setSecret(at, keyName string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +102,6 @@ func (w *world) setSecret(at, keyName string) {
 	w.secrets[at] = map[string][]byte{"name": []byte(keyName), "secret": []byte(base64.StdEncoding.EncodeToString(octetsOf(at)))}
 }
 
-// statusOf is the name that NAMESPACE/NAME has used and the reason of its Ready.
 func (w *world) statusOf(at string) string {
 	w.t.Helper()
 	namespace, name, _ := strings.Cut(at, "/")
@@ -115,7 +113,7 @@ func (w *world) statusOf(at string) string {
 	return strings.TrimSpace(of.Status.KeyName + " " + ready.Reason)
 }
 
-// process is a primary and its controller, which sees the Secrets of all keys but of those in blind.
+// process cannot read the Secrets in blind.
 type process struct {
 	*world
 	*Controller
@@ -132,7 +130,7 @@ func (p *process) Get(_ context.Context, namespace, name string) (map[string][]b
 	return nil, class.ErrSecretNotFound
 }
 
-// startProcess starts one that looks when syncKeys is called.
+// The process reconciles only when syncKeys is called.
 func (w *world) startProcess(blind ...string) *process {
 	w.t.Helper()
 	dns := must.Get(primary.New(primary.Config{Zones: zoneview.NewSet(zoneview.Config{}), Updates: &Poster{},
@@ -158,7 +156,6 @@ func (w *world) startProcess(blind ...string) *process {
 	return p
 }
 
-// lookAgain has the process look, when its informer has the UpdateKeys as they are.
 func (p *process) lookAgain() {
 	p.t.Helper()
 	p.waitForInformer()
@@ -186,7 +183,6 @@ func (p *process) waitForInformer() {
 	}
 }
 
-// takesKey reports whether the primary takes a question that the key of NAMESPACE/NAME signs under a name.
 func (p *process) takesKey(at, keyName string) bool {
 	p.t.Helper()
 	c := &mdns.Client{TsigSecret: map[string]string{keyName: base64.StdEncoding.EncodeToString(octetsOf(at))}, Timeout: time.Minute}
@@ -199,7 +195,7 @@ func (p *process) takesKey(at, keyName string) bool {
 	return answer.Rcode != mdns.RcodeNotAuth
 }
 
-// isOf fails the test unless the key of a name is that of NAMESPACE/NAME at each process, and of none of the others.
+// isOf requires that each process accepts the name only with holder's key.
 func isOf(t *testing.T, keyName, holder string, others []string, at ...*process) {
 	t.Helper()
 	for i, p := range at {
@@ -211,8 +207,8 @@ func isOf(t *testing.T, keyName, holder string, others []string, at ...*process)
 	}
 }
 
-// The Secret of an older UpdateKey comes when a younger one has used the name (attack 102): with the same primary, with
-// one that was restarted, and with one that sees the sleeper first.
+// An older UpdateKey's Secret appears after a younger key has used the name (attack 102): with the same primary,
+// after a restart, and at a primary that sees the older first.
 func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	for _, name := range []string{"dhcp-key.", "dhcp.example.org."} {
 		w := newWorld(t)
@@ -240,7 +236,7 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 		if got := w.statusOf("mallory/sleeper"); got != "KeyNameTaken" {
 			t.Errorf("the sleeper is told %s", got)
 		}
-		// A user that sleeps itself keeps the name.
+		// A user without a Secret keeps the name.
 		w.setSecret("victim/acme", "")
 		p.lookAgain()
 		if p.takesKey("mallory/sleeper", name) || w.statusOf("mallory/sleeper") != "KeyNameTaken" {
@@ -249,7 +245,7 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 		w.setSecret("victim/acme", name)
 		p.lookAgain()
 		isOf(t, name, "victim/acme", []string{"mallory/sleeper"}, p)
-		// One that is deleted gives it up, and its successor is another UpdateKey.
+		// A deleted UpdateKey frees the name; its successor is another UpdateKey.
 		w.deleteKey("victim/acme")
 		p.lookAgain()
 		w.makeKey("victim/acme", 0)
@@ -258,8 +254,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	}
 }
 
-// A name LABEL.NAMESPACE. is of the namespace, though no key has it yet (attack 104), and so are the names of its
-// servers. A name of another form is the first user's.
+// A name LABEL.NAMESPACE. belongs to the namespace even without a key (attack 104), as do names of servers. Any other
+// name belongs to the first user.
 func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	w := newWorld(t)
 	p := w.startProcess()
@@ -286,7 +282,7 @@ func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	}
 }
 
-// Two primaries that see one Secret each look at the same moment. When both see all, they and a third agree.
+// Two primaries with different visible Secrets reconcile at once. When both see all, they and a third agree.
 func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []string{"a/one", "b/two"} {
@@ -317,8 +313,8 @@ func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	}
 }
 
-// Two primaries have recorded one name at the same moment, for two UpdateKeys: it is the older one's, and of two of one
-// second that of the first UID, also while its Secret is away.
+// Two primaries recorded one name for two UpdateKeys at once: the older has the name, at equal age the smaller UID,
+// also while the Secret is missing.
 func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
 	for _, age := range []time.Duration{0, 1} {
 		w := newWorld(t)
@@ -337,7 +333,7 @@ func TestUpdateKey_recordedTwice_S13_3(t *testing.T) {
 	}
 }
 
-// No key is served before its status says so: a primary that cannot write gives no name that another one gives away.
+// A key is served only after the status is written: else another primary may assign the name.
 func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("victim/acme", 1)
@@ -356,7 +352,7 @@ func TestUpdateKey_isServedWhenItsStatusSaysSo_S13_3(t *testing.T) {
 	isOf(t, "acme.victim.", "victim/acme", nil, p)
 }
 
-// A class comes before UpdateKeys, also before one in use, which has its name back when the class is gone.
+// A class precedes UpdateKeys, even a key in use, which regains the name after the class.
 func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("victim/acme", 1)
@@ -380,8 +376,7 @@ func TestUpdateKey_comesBehindClasses_S13_3(t *testing.T) {
 	isOf(t, "late-key.", "victim/late", nil, p)
 }
 
-// What came of updates is in the status also after a write that met another one, or the API away, and an older outcome
-// of this primary replaces no later one of another.
+// Outcomes reach the status after a conflict or an outage too, and never replace a later outcome of another primary.
 func TestUpdateKey_keepsOutcomes(t *testing.T) {
 	w := newWorld(t)
 	w.makeKey("team/acme", 1)

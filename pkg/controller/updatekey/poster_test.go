@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The API server is told the id of a message. A message that it cannot take is REFUSED, since to send it again would
-// not help; SERVFAIL is that of one of which the outcome is not known, or that may pass later.
+// The API server gets the message's id. A message that can never succeed is REFUSED; SERVFAIL is for an unknown
+// outcome or a temporary error.
 func TestPoster_answers(t *testing.T) {
 	var code int
 	var got v1alpha1.UpdateRequest
@@ -67,7 +67,7 @@ func TestPoster_answers(t *testing.T) {
 	}
 }
 
-// TestPoster_logsALineForAKey: a tenant's clients send as many messages as they like (attack 107).
+// A tenant's clients may send any number of messages (attack 107).
 func TestPoster_logsALineForAKey(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "broken") {

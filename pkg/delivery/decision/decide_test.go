@@ -21,26 +21,25 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// TestStories runs testdata/*.txt: what is decided for one delivery to class main, step by step, and why. "go test
-// -rewrite" writes the output anew. No jitter is drawn. Each file begins with a zone example.org. that has www and
-// mail. Commands:
+// TestStories runs the decisions for one delivery to class main in testdata/*.txt. "go test -rewrite" writes the output
+// anew. There is no jitter. Each file begins with a zone example.org. with www and mail. Commands:
 //
-//	zone                       change it; a line an owner: NAME ADDRESS, or -NAME, which takes it away
-//	desire [paused] [remove] [elsewhere] [request=TEXT]      what shall be done with it; elsewhere: another class is to have it
-//	class [target=TEXT] [broken] [servers=NAME,...]            the class; broken: it has no provider
-//	others [taken] [awaited] [given] [replaced]                another zone has its name, awaits it, or has it first; other classes have it
-//	view gone|told             nothing is known of what it contains; told: what it contained last is
-//	next                       decide, up to what the provider or time has to answer
-//	confirmed [refuse=NAME,...] [permanent] [unasked]          what the provider answers to that: all is there, but for what it refuses;
-//	                                                           unasked: it asked no fence, so nothing is recorded
-//	pending                    ... servers are on their way
-//	failed REASON [permanent] [retry=DURATION] [class]         ... an error, of the whole class;
-//	    [times=N every=DURATION]                                   it is asked as often, at these intervals
-//	compared [missing=NAME,...] [servers=NAME,...]              ... it holds the zone, but for these RRsets, at these servers,
-//	    |cannot-list|failed REASON                                  or what it says instead
-//	clock DURATION             time passes
-//	restart [NAME]             another process goes on, as this worker or as one of another name
-//	state                      what is stored
+//	zone                       change the zone, one owner a line: NAME ADDRESS, or -NAME to remove the owner
+//	desire [paused] [withdraw] [elsewhere] [request=TEXT]      the wanted state; elsewhere: in another class
+//	class [target=TEXT] [broken] [servers=NAME,...]            the class; broken: without a provider
+//	others [taken] [awaited] [given] [replaced]                the flags of story
+//	view gone|told             the zone's content is unknown; told: the last content
+//	next                       decide until the provider or the clock has to answer
+//	confirmed [refuse=NAME,...] [permanent] [unasked]          the provider delivers all but the refused RRsets;
+//	                                                           unasked: without a call of the fence
+//	pending                    ... waits for servers
+//	failed REASON [permanent] [retry=DURATION] [class]         ... fails, for the whole class;
+//	    [times=N every=DURATION]                                   N attempts at this interval
+//	compared [missing=NAME,...] [servers=NAME,...]              ... has the zone without these RRsets, at these servers,
+//	    |cannot-list|failed REASON                                  or cannot compare
+//	clock DURATION             advance the clock
+//	restart [NAME]             restart the worker, or start another
+//	state                      print the stored state
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -60,7 +59,6 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// present is a provider that is never asked: the story says what it answers.
 var present = &deliverytest.Memory{}
 
 func newStory(t *testing.T) *story {
@@ -76,7 +74,6 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-// updateView brings the story's view up to date.
 func (s *story) updateView() { s.Snapshot, _ = s.views.Settled("z") }
 
 func ownerOf(of string) name.Name { return name.MustParse(of + ".example.org.") }
@@ -203,7 +200,6 @@ func parseDuration(t *testing.T, d *datadriven.TestData, text string) time.Durat
 	return of
 }
 
-// describeState returns what a state says.
 func describeState(s delivery.State) string {
 	if s.Version == "" {
 		return "nothing\n"

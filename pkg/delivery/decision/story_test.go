@@ -17,25 +17,22 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// repeatAfter is a lease and a call that a worker which lost it may have begun at its end.
+// A lease, plus a call begun just before the lease is lost.
 const repeatAfter = 22*time.Second + 500*time.Millisecond
 
-// story is one delivery that is decided step by step, without a Loop, a Store and a provider: what these would
-// answer, the story says.
+// story decides a delivery without a Loop, a Store or a provider, and supplies their answers.
 type story struct {
 	Identity string
 	Zone     delivery.Zone
 	Class    delivery.Class
 	Now      time.Time
-	// zone is written to views, which source reads.
-	zone   *deliverytest.Zone
-	views  *zoneview.Set
-	source plan.Source
-	// Snapshot is what there is of the zone, nil for nothing.
+	zone     *deliverytest.Zone
+	views    *zoneview.Set
+	source   plan.Source
+	// Snapshot is nil if the zone does not exist.
 	Snapshot *zoneview.Snapshot
 	Stored   delivery.State
-	// Taken: another zone has the name. Awaited, Given: another one waits for it, or has it first. Replaced: the
-	// classes in force have the zone.
+	// Another zone holds, awaits, or has precedence for the name; the zone's active classes have confirmed the zone.
 	Taken, Awaited, Given, Replaced bool
 
 	withdrawnNow bool
@@ -43,13 +40,12 @@ type story struct {
 	f            decision.Facts
 	act          decision.Action
 	tried        decision.Tried
-	unasked      func() // takes back what the fence recorded
+	unasked      func() // reverts the intent that the fence recorded
 }
 
-// Restart forgets what the process knew, as a crash does.
 func (s *story) Restart() { s.m = decision.Memory{} }
 
-// Next decides, and carries out what needs no provider, until there is something to wait for or to ask.
+// Next runs all actions until an action has to wait or to call the provider.
 func (s *story) Next() []string {
 	s.f = decision.Facts{
 		Began: s.Now, Now: s.Now, Random: func(int64) int64 { return 0 }, Identity: s.Identity, Backoff: delivery.Backoff{}.WithDefaults(),
@@ -73,7 +69,6 @@ func (s *story) Next() []string {
 	panic("invariant: decides for ever: " + strings.Join(said, "\n"))
 }
 
-// continueAttempt goes on with an attempt that found something to repair.
 func (s *story) continueAttempt() []string {
 	s.m, s.act = decision.Next(s.m, &s.f)
 	said := s.describeAction()
@@ -100,7 +95,6 @@ func (s *story) describeAction() string {
 			return "deliver: " + err.Error()
 		}
 		if next, covered := s.m.StateDelivering(&s.f, s.tried); !covered {
-			// The fence records the intent before the first call.
 			s.unasked = func(stored, known, state delivery.State) func() {
 				return func() { s.Stored, s.m.Stored, s.m.State = stored, known, state }
 			}(s.Stored, s.m.Stored, s.m.State)
@@ -113,7 +107,6 @@ func (s *story) describeAction() string {
 	return what + ": " + s.act.Why
 }
 
-// describeState returns a plan in a line.
 func describePlan(plan delivery.Plan) string {
 	if plan.Changes == nil {
 		count := 0
@@ -149,7 +142,7 @@ func (s *story) saveState(next delivery.State) {
 	s.m.KeepStored(next)
 }
 
-// carryOut does what needs no provider. more: the attempt is not over.
+// more is false when the attempt has ended.
 func (s *story) carryOut() (more bool) {
 	m, f := &s.m, &s.f
 	switch s.act.Do {
@@ -177,7 +170,6 @@ func (s *story) carryOut() (more bool) {
 	return true
 }
 
-// concludeAttempt stores and tells what came of an attempt.
 func (s *story) concludeAttempt(done decision.Result) string {
 	said := string(done.Event.Outcome)
 	if !done.Unsaved {
@@ -192,7 +184,6 @@ func (s *story) concludeAttempt(done decision.Result) string {
 	return said
 }
 
-// Confirmed is that a provider has done what it was asked, but for some RRsets.
 func (s *story) Confirmed(failed ...delivery.Failure) []string {
 	report := delivery.Report{Failed: failed}
 	if s.Snapshot != nil {
@@ -201,10 +192,9 @@ func (s *story) Confirmed(failed ...delivery.Failure) []string {
 	return s.Answer(report, nil)
 }
 
-// Unasked says that the provider has not asked the fence: it found nothing to write.
+// Unasked reverts the recorded intent, as for a provider that calls no fence because nothing differs.
 func (s *story) Unasked() { s.unasked() }
 
-// Answer is what the provider says of what it was asked last.
 func (s *story) Answer(report delivery.Report, err error) []string {
 	m, f := &s.m, &s.f
 	f.Now = s.Now
@@ -238,7 +228,6 @@ func (s *story) forget(absent name.Name) string {
 	return said
 }
 
-// Compared is what the provider holds.
 func (s *story) Compared(drift delivery.Drift, err error) []string {
 	if s.act.Do != decision.DoVerify {
 		return []string{"the provider was asked for no comparison"}
@@ -255,7 +244,6 @@ func (s *story) Compared(drift delivery.Drift, err error) []string {
 	return []string{said}
 }
 
-// Wake is when the delivery is looked at again, as a duration from now.
 func (s *story) Wake() string {
 	if s.f.Again {
 		return "again at once"

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Attack 51: however an address is written, what it stands for decides.
+// Attack 51: no spelling and no embedding in IPv6 hides an address.
 func TestCheck_findsTheAddressInEveryForm(t *testing.T) {
 	for text, kind := range map[string]string{
 		"127.0.0.1":                     "a loopback",
@@ -33,14 +33,14 @@ func TestCheck_findsTheAddressInEveryForm(t *testing.T) {
 		"fe80::1":                       "a link-local",
 		"fe80::1%eth0":                  "a link-local",
 		"fd00:ec2::254":                 "a metadata",
-		"fd00:ec2::23":                  "a metadata", // attack 80, and those below
+		"fd00:ec2::23":                  "a metadata", // attack 80, up to the last
 		"64:ff9b:1::a9fe:a9fe":          "a link-local",
 		"64:ff9b:1:a9fe:a9:fe00::":      "a link-local",
 		"64:ff9b:1:7f:0:100::":          "a loopback",
 		"64:ff9b:1:1:a9:fea9:fe00:0":    "a link-local",
 		"64:ff9b:1::192.0.2.1":          "",
 		"2001:0:a9fe:a9fe::":            "a link-local",
-		"2001:0:c000:201:0:0:5601:5601": "a link-local", // 169.254.169.254 with every bit turned
+		"2001:0:c000:201:0:0:5601:5601": "a link-local", // 169.254.169.254, bits inverted (Teredo)
 		"2001:0:c000:201:0:0:3fff:fdfe": "",
 		"2001:db8::5efe:a9fe:a9fe":      "a link-local",
 		"2001:db8::200:5efe:7f00:1":     "a loopback",
@@ -71,7 +71,7 @@ func TestCheck_findsTheAddressInEveryForm(t *testing.T) {
 	}
 }
 
-// Attacks 51 and 52: the judgement is on what the resolver answered, when it answered.
+// Attacks 51 and 52: a host name is judged by the addresses at the time of the dial.
 func TestNew_judgesAfterResolution(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
 		var target string
@@ -106,8 +106,7 @@ func TestNew_judgesAfterResolution(t *testing.T) {
 	}
 }
 
-// serveAddresses returns a DNS server of an attacker: it answers each A question with the next of these addresses, and
-// once more with the last when they are used up.
+// serveAddresses starts an attacker's DNS server. Each A question gets the next answer; the last repeats.
 func serveAddresses(t *testing.T, answers ...[]string) *net.Resolver {
 	t.Helper()
 	packets := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -131,8 +130,8 @@ func serveAddresses(t *testing.T, answers ...[]string) *net.Resolver {
 	}}
 }
 
-// Attack 52, DNS rebinding: a name that has a fine address when it is looked at, and this machine's when it is used, or
-// both at once. The address that is judged is the one that is dialled, at every dial and for each of several.
+// Attack 52, DNS rebinding: a name resolves to a public address at the check and to loopback at the dial, or to both
+// at once.
 func TestNew_isNotFooledByRebinding(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()

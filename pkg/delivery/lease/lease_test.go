@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// oneState is a Store of one delivery.
 type oneState struct{ delivery.State }
 
 func (s *oneState) Load(context.Context, delivery.Key) (delivery.State, error) { return s.State, nil }
@@ -28,8 +27,7 @@ func (s *oneState) Save(_ context.Context, _ delivery.Key, state delivery.State)
 	return state.Version, nil
 }
 
-// A conflict is overcome where nothing of the delivery changed, and where another worker owes more than was loaded it
-// is not: what that one found missing would be forgotten.
+// If another worker has recorded more pending RRsets meanwhile, a save fails instead of a retry that would drop them.
 func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
 	lost := delivery.RRsetKey{Name: name.MustParse("a.example.org."), Type: 1}
 	also := delivery.RRsetKey{Name: name.MustParse("b.example.org."), Type: 1}

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// serveHostile hands out these records, in one message, as the zone. It has the key.
+// serveHostile serves the lines as a transfer of the zone, signed with the key of s.
 func serveHostile(t *testing.T, s server, lines ...string) string {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -48,8 +48,8 @@ func serveHostile(t *testing.T, s server, lines ...string) string {
 	return listener.Addr().String()
 }
 
-// Attacks 39 and 56: what the primary says that it has is compared and never applied. A zone that seems empty or
-// another party's loses nothing, names outside of it belong to no zone here, and a part of a zone is none.
+// Attacks 39 and 56: a primary that transfers an empty zone, foreign data, names outside the zone or a truncated zone
+// causes no loss.
 func TestAttack39_56_aHostilePrimary(t *testing.T) {
 	const soa = "example.org. 300 IN SOA ns.example.org. host.example.org. 9 3600 600 86400 300"
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
@@ -60,15 +60,15 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 			return must.Get(New(Config{Server: s.addr.String(), TransferServer: serveHostile(t, s, lines...), Key: keyOf(t, s.key),
 				Dial: anywhere}))(t)
 		}
-		// Empty: what seems to be missing is put there under the prerequisite that it is not, which does not hold. The
-		// primary contradicts itself, and that is an error and no reason to write.
+		// The missing RRsets would be added under the prerequisite of their absence, which fails: an error, and no
+		// write.
 		var e *delivery.Error
 		if _, err := told(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
 			e.Reason != delivery.ReasonServerError {
 			t.Errorf("a zone that seems empty: %v", err)
 		}
 		s.expectRecords(t, stands...)
-		// Another party's, and names of no zone of ours.
+		// Foreign data, and names in no zone of Kubizone.
 		report := deliverPlan(t, told(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2",
 			"www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.planFull(2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
@@ -80,7 +80,6 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 			t.Errorf("compared with names outside: %+v, %v", drift, err)
 		}
 		s.expectRecords(t, stands...)
-		// Withdrawn from what seems empty: nothing is there to go.
 		if _, err := told(soa, soa).Remove(t.Context(), first.planFull(2), passFence); err != nil {
 			t.Errorf("withdrawn: %v", err)
 		}

@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The exam of providers, at BIND, where others' records are left alone, and at Knot, where they are not: what its dig
-// and nsupdate see and do is what counts.
+// BIND keeps foreign records, Knot runs in replace mode. dig and nsupdate inspect both.
 func TestProvider_passesTheExam(t *testing.T) {
 	var zones []rig.PrimaryZone
 	for i := range 40 {

@@ -43,7 +43,6 @@ func keyOf(t *testing.T, k rig.TSIGKey) transfer.Key {
 	return transfer.Key{Name: keys[0].Name, Algorithm: string(keys[0].Algorithm), MAC: keys[0].MAC}
 }
 
-// server is a real one that takes updates of example.org.
 type server struct {
 	name string
 	addr netip.AddrPort
@@ -51,7 +50,6 @@ type server struct {
 	log  func() string
 }
 
-// runAtServers runs a test against each peer.
 func runAtServers(t *testing.T, text string, test func(t *testing.T, s server)) {
 	t.Run("BIND", func(t *testing.T) {
 		bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: text, UpdateKey: rigKey.Name}}})
@@ -74,7 +72,7 @@ func (s server) makeProvider(t *testing.T) *Provider {
 	return p
 }
 
-// listRecords of the zone as the server has it, "www.example.org. 300 A 192.0.2.1", without its own SOA and apex NS.
+// listRecords returns the server's records as "www.example.org. 300 A 192.0.2.1", without the SOA and the apex NS.
 func (s server) listRecords(t *testing.T) []string {
 	t.Helper()
 	key := keyOf(t, s.key)
@@ -101,15 +99,14 @@ func (s server) readSerial(t *testing.T) string {
 	return ""
 }
 
-// updateForeign is another client that updates.
+// updateForeign sends an update as another client.
 func (s server) updateForeign(t *testing.T, commands ...string) {
 	t.Helper()
 	script := "zone example.org.\nupdate " + strings.Join(commands, "\nupdate ") + "\nsend\n"
 	must.Get(rig.Nsupdate(t.Context(), s.addr, &s.key, script))(t)
 }
 
-// parseRRset returns an RRset from "www 300 A 192.0.2.1 192.0.2.2"; values hold no blanks, but for types written with
-// |.
+// parseRRset parses "www 300 A 192.0.2.1 192.0.2.2". Within a value, | is a blank.
 func parseRRset(t *testing.T, text string) delivery.RRset {
 	t.Helper()
 	f := strings.Fields(text)
@@ -125,7 +122,7 @@ func parseRRset(t *testing.T, text string) delivery.RRset {
 	return out
 }
 
-// version is a zone at a serial.
+// version is the content of a zone at one serial.
 type version []delivery.RRset
 
 func makeZone(t *testing.T, texts ...string) version {
@@ -140,13 +137,12 @@ func makeZone(t *testing.T, texts ...string) version {
 
 func (v version) iterateRRsets() iter.Seq[delivery.RRset] { return slices.Values(v) }
 
-// planFull of a zone of which nothing is known to have been delivered.
 func (v version) planFull(at serial.Serial) delivery.Plan {
 	soa := delivery.RRset{Name: zoneName, Type: rdata.SOA, TTL: 300, Data: []string{"ns.example.org. host.example.org. " + at.String() + " 1 1 1 1"}}
 	return delivery.Plan{Zone: zoneName, UID: "u", Serial: at, SOA: soa, All: v.iterateRRsets(), CallTimeout: 10 * time.Second}
 }
 
-// planSince returns the plan that leads from an earlier version.
+// planSince returns the plan from an earlier version to v.
 func (v version) planSince(before version, from, at serial.Serial) delivery.Plan {
 	plan := v.planFull(at)
 	plan.Since, plan.Changes = from, []delivery.Change{}
@@ -169,7 +165,6 @@ func (v version) planSince(before version, from, at serial.Serial) delivery.Plan
 	return plan
 }
 
-// makeHistory leads through versions, one serial each.
 func makeHistory(versions ...version) []dns.Change {
 	var steps []dns.Change
 	entries := func(v version) (all []dns.Entry) {
@@ -205,7 +200,7 @@ func deliverPlan(t *testing.T, p *Provider, plan delivery.Plan) delivery.Report 
 	return report
 }
 
-// expectRecords fails the test unless the server's records are these and the name server that it began with.
+// expectRecords expects exactly these records and the name server of the fixture.
 func (s server) expectRecords(t *testing.T, want ...string) {
 	t.Helper()
 	want = append(want, "ns.example.org. 300 A 192.0.2.1")

@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Found 7: a server that answers SERVFAIL, REFUSED, NOTIMP or BADTIME has not let us in.
+// Found 7: SERVFAIL, REFUSED, NOTIMP and BADTIME do not prove that the key works.
 func TestHealth_isNotAnyAnswer(t *testing.T) {
 	octets := must.Get(base64.StdEncoding.DecodeString(rigKey.Secret))(t)
 	key := keyOf(t, rigKey)
 	for what, c := range map[string]struct {
 		rcode, tsig int
 		signed      bool
-		want        delivery.Reason // empty: healthy, "?": not known
+		want        delivery.Reason // empty: healthy; "?": not proven
 	}{
 		"SERVFAIL":         {rcode: mdns.RcodeServerFailure, want: delivery.ReasonServerError},
 		"NOTIMP":           {rcode: mdns.RcodeNotImplemented, want: delivery.ReasonServerError},
@@ -67,7 +67,7 @@ func TestHealth_isNotAnyAnswer(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: two lines: %q", what, err)
 		}
-		// With a zone that was delivered there, all of them are faults but the signed refusal.
+		// After a delivery, each answer except the signed REFUSED is a fault.
 		p.last = makeZone(t).planFull(1).Zone
 		if err := p.Health(t.Context()); c.want != "" && !errors.As(err, &e) {
 			t.Errorf("%s, with a zone: %v", what, err)

@@ -19,12 +19,12 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A zone arrives, changes and goes; what others have beside it stays, and is told.
+// Foreign records beside a zone survive its removal, and are reported.
 func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
 		s.updateForeign(t, "add theirs.example.org. 60 TXT theirs")
-		if err := p.Health(t.Context()); err != nil && !errors.Is(err, delivery.ErrNotProven) { // Knot signs nothing about the root
+		if err := p.Health(t.Context()); err != nil && !errors.Is(err, delivery.ErrNotProven) { // Knot does not sign answers about the root
 			t.Errorf("Health: %v", err)
 		}
 		first := makeZone(t, "@ 300 NS elsewhere.example.net.", "@ 300 MX 10|mail 20|mail.example.net.", "www 300 A 192.0.2.7 192.0.2.8",
@@ -57,8 +57,7 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 	})
 }
 
-// Promise 1: what others put in the place of an RRset stays; what they put there that we wanted is taken for done; the
-// rest of the zone goes out.
+// Promise 1: an RRset that another client replaced stays. A foreign RRset equal to the zone's counts as delivered.
 func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -82,7 +81,7 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 				`beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 				"free.example.org. 60 A 192.0.2.4", "changed.example.org. 60 A 192.0.2.5", "grown.example.org. 60 A 192.0.2.6")
 		}
-		// Other clients change our records, and then we do.
+		// Another client changes delivered records, then the zone changes.
 		s.updateForeign(t, "delete changed.example.org. A", "add changed.example.org. 60 A 203.0.113.5", "add grown.example.org. "+
 			"60 A 203.0.113.6")
 		second := makeZone(t, "equal 60 A 192.0.2.2", "free 60 A 192.0.2.40", "changed 60 A 192.0.2.50")
@@ -93,7 +92,7 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 		s.expectRecords(t, "taken.example.org. 60 A 203.0.113.1", "equal.example.org. 60 A 192.0.2.2",
 			`beside.example.org. 60 TXT "theirs"`, "over.example.org. 60 CNAME www.example.net.",
 			"free.example.org. 60 A 192.0.2.40", "changed.example.org. 60 A 203.0.113.5", "grown.example.org. 60 A 203.0.113.6")
-		// The answer is the same where something may stand half written, and after a restart, until the other goes.
+		// The report is the same after a partial write and after a restart, until the foreign records go.
 		again = second.planSince(first, 2, 3)
 		again.Uncertain, again.History = true, makeHistory(first, second)
 		p = s.makeProvider(t)
@@ -108,7 +107,8 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 	})
 }
 
-// F22, F23: repeating changes nothing, a plan after a crash replaces, and without its fence nothing is written.
+// F22, F23: a repetition changes nothing, a plan after a crash replaces records, and a lost fence prevents every
+// write.
 func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -127,7 +127,7 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		if got := s.readSerial(t); got != after {
 			t.Errorf("repeating went from serial %s to %s", after, got)
 		}
-		// A crash left www as neither version has it.
+		// A crash left www in neither version.
 		s.updateForeign(t, "delete www.example.org. A", "add www.example.org. 60 A 192.0.2.99")
 		plan := second.planSince(first, 1, 3)
 		plan.Uncertain, plan.History = true, makeHistory(first, makeZone(t, "www 60 A 192.0.2.99", "gone 60 A 192.0.2.2",
@@ -137,7 +137,7 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		}
 		want := []string{"www.example.org. 60 A 192.0.2.3", "alias.example.org. 90 CNAME www.example.org.", "new.example.org. 60 A 192.0.2.4"}
 		s.expectRecords(t, want...)
-		// Differences that a drift check finds are repaired, and data of another client as the class says.
+		// A drift check's differences are repaired, foreign data per the class.
 		s.updateForeign(t, "delete www.example.org. A", "add new.example.org. 60 A 192.0.2.5")
 		drift, err := p.Verify(t.Context(), second.planFull(3))
 		if err != nil || len(drift.Missing) != 1 || len(drift.Differing) != 1 {
@@ -160,7 +160,7 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 	})
 }
 
-// A conflict that lasts costs no transfer of the zone with each of its changes, and one that ends is seen.
+// A lasting conflict costs no zone transfer at each change, and its end is noticed.
 func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -179,12 +179,12 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 			}
 		}
 		at := p.config.TransferServer
-		p.config.TransferServer = "192.0.2.99:53" // no server is there
+		p.config.TransferServer = "192.0.2.99:53" // unreachable
 		for range 2 {
 			if got := failedKeys(deliverPlan(t, p, plan)); !slices.Equal(got, conflicts) {
 				t.Errorf("set aside: %q", got)
 			}
-			plan.Changes = plan.Changes[1:] // www is done
+			plan.Changes = plan.Changes[1:] // without www
 			if plan.Changes[0].After.Name.String() == "www.example.org." {
 				t.Fatal("the order is another")
 			}
@@ -205,7 +205,7 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 	})
 }
 
-// Replace has the zone's RRsets take the place of others', and leaves what is at other names and of other types.
+// Replace overwrites foreign records of the zone's own RRsets only.
 func TestDeliver_replacesWhereToldSo(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -225,8 +225,7 @@ func TestDeliver_replacesWhereToldSo(t *testing.T) {
 	})
 }
 
-// A history that does not reach back says nothing of what was delivered before: that is the zone's, but what was
-// refused is not.
+// If the history does not reach back, records at the server count as the zone's, except refused RRsets.
 func TestDeliver_withoutAHistory(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		first, second := makeZone(t, "www 60 A 192.0.2.1", "taken 60 A 192.0.2.2"), makeZone(t, "www 60 A 192.0.2.3",
@@ -242,7 +241,7 @@ func TestDeliver_withoutAHistory(t *testing.T) {
 			t.Errorf("set aside: %q", got)
 		}
 		s.expectRecords(t, "www.example.org. 60 A 192.0.2.3", "taken.example.org. 60 A 203.0.113.1")
-		// Another server is another matter: nothing was ever delivered there.
+		// To a new server nothing was ever delivered.
 		third := makeZone(t, "www 60 A 192.0.2.5")
 		if got := failedKeys(deliverPlan(t, s.makeProvider(t), third.planFull(91))); !slices.Equal(got,
 			[]string{"www.example.org. A Conflict"}) {
@@ -251,7 +250,7 @@ func TestDeliver_withoutAHistory(t *testing.T) {
 	})
 }
 
-// Promise 3: what 64 KiB do not hold goes in several updates, and an RRset that none can hold is set aside.
+// Promise 3: a zone beyond 64 KiB goes in several updates. An RRset beyond 64 KiB fails alone.
 func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
@@ -288,13 +287,13 @@ func TestDeliver_splitsWhatOneMessageDoesNotHold(t *testing.T) {
 	})
 }
 
-// Promise 4: a record that the server refuses costs the others nothing.
+// Promise 4: a record that the server refuses fails alone.
 func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	s := server{"BIND", bind.Addr, rigKey, bind.Log}
-	// BIND takes no addresses of hosts with an underscore in their names.
+	// BIND's check-names refuses host names with an underscore.
 	report := deliverPlan(t, s.makeProvider(t), makeZone(t, "a 60 A 192.0.2.1", "b_c 60 A 192.0.2.2", "d 60 A 192.0.2.3",
 		"e 60 A 192.0.2.4").planFull(1))
 	if got := failedKeys(report); !slices.Equal(got, []string{"b_c.example.org. A ValidationFailed"}) || report.Failed[0].Err.Code != "REFUSED" {
@@ -303,15 +302,14 @@ func TestDeliver_setsAsideWhatTheServerRefuses(t *testing.T) {
 	s.expectRecords(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "e.example.org. 60 A 192.0.2.4")
 }
 
-// Attack 8: however much the server refuses, the rest of the zone goes out and is confirmed within a few attempts,
-// and a change beside it with the first.
+// Attack 8: any number of refused records leaves the rest confirmed within a few attempts, a new change within the
+// first.
 func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
 	rig.SkipMissing(t, err)
 	t.Cleanup(func() { bind.Close() })
 	s := server{"BIND", bind.Addr, rigKey, bind.Log}
 	p := s.makeProvider(t)
-	// BIND takes no addresses of hosts with an underscore in their names.
 	const poison, good = 300, 60
 	var lines, arrive []string
 	for n := range poison {
@@ -338,7 +336,7 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 		t.Fatalf("%d are set aside: %v", len(report.Failed), err)
 	}
 	s.expectRecords(t, arrive...)
-	// As the Loop asks: a change, and some of what is owed.
+	// The Loop's next plan: one change, and a part of the pending RRsets.
 	calls = 0
 	changed := makeZone(t, append(slices.Clone(lines[:poison+good-1]), fmt.Sprintf("n%02d 60 A 192.0.2.2", good-1))...)
 	plan := changed.planSince(whole, 1, 2)
@@ -356,9 +354,8 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	s.expectRecords(t, append(arrive[:good-1], fmt.Sprintf("n%02d.example.org. 60 A 192.0.2.2", good-1))...)
 }
 
-// Promise 4: Knot denies a name that the key may not update by NOTAUTH and BADKEY, as it denies a key that it does
-// not know. Where the key is good for other updates that is a refusal of the name: the others go out, and its removal
-// is not owed, for it was never there.
+// Promise 4: Knot answers NOTAUTH with BADKEY both for an unknown key and for a name beyond the key's rights. If the
+// key works for other updates, only the name is refused, and its removal is not pending: it never existed.
 func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	knot := rig.NeedServer(rig.StartKnot(t.Context(), rig.KnotConfig{
 		Key: &sha512, UpdateOwners: []string{"ns", "ok", "www"},
@@ -374,8 +371,6 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	}
 	s.expectRecords(t, "ok.example.org. 60 A 192.0.2.2", "www.example.org. 60 A 192.0.2.3", "a.www.example.org. 60 A 192.0.2.4",
 		"there.example.org. 60 A 192.0.2.5")
-	// Taken out of the zone, it is not owed: neither by the worker that tried to put it there, nor by one that was
-	// started since.
 	for _, p := range []*Provider{p, s.makeProvider(t)} {
 		removal := second.planSince(first, 1, 2)
 		removal.Uncertain, removal.Owed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true
@@ -383,12 +378,12 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 			t.Errorf("owed: %q", failedKeys(report))
 		}
 	}
-	// Records that stand there, and may not be removed any more, are owed.
+	// Existing records that the key may no longer remove stay pending.
 	report = deliverPlan(t, p, second.planSince(makeZone(t, append(slices.Clone(lines[1:]), "there 60 A 192.0.2.5")...), 2, 3))
 	if got := failedKeys(report); !slices.Equal(got, []string{"there.example.org. A ValidationFailed"}) {
 		t.Errorf("what stands there is not owed: %q", got)
 	}
-	// A key that the server does not know is no refusal of a name.
+	// An unknown key fails the whole class.
 	other := sha512
 	other.Secret = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="
 	var e *delivery.Error
@@ -398,7 +393,7 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 	}
 }
 
-// Promise 4: so does one for which the server cannot read the message, and answers FORMERR without a signature.
+// Promise 4: the same for a record that the server cannot parse, with an unsigned FORMERR.
 func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Keys: []rig.TSIGKey{rigKey}, Primaries: []rig.PrimaryZone{{Zone: "example.org.", Text: zoneText, UpdateKey: rigKey.Name}}})
 	rig.SkipMissing(t, err)
@@ -412,7 +407,6 @@ func TestDeliver_setsAsideWhatTheServerCannotRead(t *testing.T) {
 	s.expectRecords(t, "a.example.org. 60 A 192.0.2.1", "d.example.org. 60 A 192.0.2.3", "f.example.org. 60 A 192.0.2.4")
 }
 
-// Each way of being refused has the reason that the user reads.
 func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		wrongSecret, unknown, algorithm := s.key, s.key, s.key
@@ -460,8 +454,7 @@ func TestErrors_haveTheReasonsOfTheAnswer(t *testing.T) {
 	})
 }
 
-// S8.4: what does not have the zone is the server that takes the updates; that another one does not hand it out says
-// nothing of what stands there.
+// S8.4: only the server that takes the updates proves that a zone is gone, not the transfer server.
 func TestWithdraw_asksTheServerThatTakesUpdatesForAZoneThatIsGone_S8_4(t *testing.T) {
 	key := rigKey
 	bind := func(zone string) string {
@@ -499,7 +492,7 @@ func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 	}{
 		{Config{Server: bind.Addr.String(), Dial: anywhere}, delivery.ReasonInvalidConfiguration},
 		{Config{Server: gone.String(), Dial: anywhere}, delivery.ReasonServerUnreachable},
-		// Attack 51: a class reaches this machine only with leave.
+		// Attack 51: a loopback address needs the class's permission.
 		{Config{Server: bind.Addr.String()}, delivery.ReasonInvalidConfiguration},
 	} {
 		c.config.Key = keyOf(t, key)
@@ -510,7 +503,7 @@ func TestErrors_ofWhoMayNotUpdateOrIsNotThere(t *testing.T) {
 		for what, plan := range map[string]delivery.Plan{"update": makeZone(t, "www 60 A 192.0.2.1").planSince(nil, 1, 2),
 			"transfer": makeZone(t).planFull(2)} {
 			if what == "transfer" && c.config.Dial != nil && c.want == delivery.ReasonInvalidConfiguration {
-				continue // it hands the zone to any client here
+				continue // transfers are open to any local client
 			}
 			_, err = p.Deliver(t.Context(), plan, passFence)
 			var e *delivery.Error

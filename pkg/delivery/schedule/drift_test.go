@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// refuseRRset has the provider refuse one RRset, as long as the returned flag is set.
+// refuseRRset makes the provider refuse an RRset while the returned flag is set.
 func (s *scene) refuseRRset(key delivery.RRsetKey, err delivery.Error) interface{ Store(bool) } {
 	refuses := makeFlag(true)
 	s.memory.Change(func(m *deliverytest.Memory) {
@@ -33,7 +33,6 @@ func (s *scene) refuseRRset(key delivery.RRsetKey, err delivery.Error) interface
 	return refuses
 }
 
-// removeRRset removes an RRset at the provider, as another client would.
 func (s *scene) removeRRset(key delivery.RRsetKey) {
 	s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: key.Name, Type: key.Type})
 }
@@ -42,7 +41,7 @@ func (s *scene) hasRRset(key delivery.RRsetKey) bool {
 	return slices.ContainsFunc(s.server.Inspect(s.zone.Header.FQDN), func(set delivery.RRset) bool { return set.Key() == key })
 }
 
-// startAgain ends the worker and lets time pass before another one begins, with a provider of its own.
+// startAgain restarts the worker after a pause, with a new provider.
 func (s *scene) startAgain(away time.Duration) {
 	s.worker.stop()
 	time.Sleep(away)
@@ -57,7 +56,7 @@ var refusals = map[string]delivery.Error{
 	"for now":  {Reason: delivery.ReasonConflict, Message: "somebody else's"},
 }
 
-// The refusal of one RRset holds up the repair of no other, in the process that delivered it and after a restart.
+// A refused RRset delays the repair of no other, in the same process and after a restart.
 func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	for what, refusal := range refusals {
 		for _, restarts := range []bool{false, true} {
@@ -67,7 +66,7 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 					s.beginScene()
 					within := 61 * time.Minute
 					if restarts {
-						// It compared for the last time a day ago: now it is overdue.
+						// The last comparison was a day ago, so the next is overdue.
 						passTime(3 * time.Hour)
 						s.startAgain(24 * time.Hour)
 						within = 11 * time.Minute
@@ -90,7 +89,7 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// A server that has lost what it confirmed has every zone of its class compared at once, and once.
+// A server that lost a confirmed zone causes exactly one immediate comparison of every zone of its class.
 func TestLoop_serverThatLostAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -116,7 +115,7 @@ func TestLoop_serverThatLostAZone(t *testing.T) {
 	})
 }
 
-// A refused RRset is no drift: it was never there. It is tried again with each comparison all the same.
+// A refused RRset was never there. Each comparison retries it.
 func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -144,8 +143,7 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 	})
 }
 
-// A difference that a comparison found is reported until it is repaired, in the process that found it and after a
-// restart.
+// A difference is reported until its repair, in the same process and after a restart.
 func TestLoop_driftThatIsNotMended(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -185,7 +183,7 @@ func TestLoop_driftThatIsNotMended(t *testing.T) {
 	}
 }
 
-// A comparison that falls due while the provider fails comes when it works again, without a change of the zone.
+// A comparison that falls due during a failure of the provider runs afterwards, without a change of the zone.
 func TestLoop_comparesAfterAFailure(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -206,8 +204,8 @@ func TestLoop_comparesAfterAFailure(t *testing.T) {
 	}
 }
 
-// A provider that has the zone no more, and then again, empty: the whole zone goes there, not the next change alone,
-// whether a change meets it or the comparison, and whether the provider says it of the zone or of each RRset.
+// A zone that disappears at the provider and comes back empty is written whole, whether a change or a comparison
+// finds out, for the zone or for each RRset.
 func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 	for n := range 16 {
 		changes, beside, restarts, alone := n&1 > 0, n&2 > 0, n&4 > 0, n&8 > 0
@@ -267,8 +265,8 @@ func TestLoop_zoneLostAndMadeAgain(t *testing.T) {
 	}
 }
 
-// One RRset that the provider has no zone for, a name below another one perhaps, is refused alone: the zone is
-// written whole once for it, and not with each try.
+// An RRset without a zone at the provider, perhaps below another zone, fails alone: the zone is written whole once,
+// not at each retry.
 func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -288,7 +286,7 @@ func TestLoop_oneRRsetWithoutAZone(t *testing.T) {
 	})
 }
 
-// A zone that was not there for a moment, and is there with what it had: what went meanwhile goes there too.
+// A zone that was missing for a moment comes back with its data: changes made meanwhile are delivered.
 func TestLoop_zoneLostAndFound(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -311,8 +309,8 @@ func TestLoop_zoneLostAndFound(t *testing.T) {
 	}
 }
 
-// A request for a comparison is carried out at once and once, and the state says so: beside a refused record, after a
-// restart that came in between, and where the provider cannot say what it has.
+// A requested comparison runs at once and once, and the state confirms the request: beside a refused record, after a
+// restart meanwhile, and with a provider that cannot list.
 func TestLoop_comparisonOnRequest(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		for _, restarts := range []bool{false, true} {
@@ -331,7 +329,7 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 				s.removeRRset(www)
 				if restarts {
 					s.startAgain(time.Second)
-					passTime(time.Minute) // what was taken over is repeated
+					passTime(time.Minute) // the repeat after a takeover
 				}
 				ask("one")
 				if !s.hasRRset(www) || s.readState().Request != "one" {
@@ -343,7 +341,7 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 				if s.server.Calls("Verify") != calls {
 					t.Error("one request was carried out twice")
 				}
-				// Nothing to mend: that it was compared is said nevertheless.
+				// The state confirms a comparison without differences.
 				ask("two")
 				if state := s.readState(); state.Request != "two" || state.Drifted.Status != delivery.False ||
 					state.Drifted.Reason != delivery.ReasonCompared {
@@ -368,7 +366,7 @@ func TestLoop_comparisonOnRequest(t *testing.T) {
 	}
 }
 
-// A request has what failed tried again now, the refused records too.
+// A request retries everything that failed at once, refused records too.
 func TestLoop_requestTriesAgain(t *testing.T) {
 	inScene(t, func(s *scene) {
 		refuses := s.refuseRRset(mail, refusals["for good"])

@@ -3,7 +3,7 @@
 
 package schedule
 
-// Retry tries again at once what failed or waits with a class, as another Generation of it does.
+// Retry retries the class's failed and waiting jobs at once, as a new Generation does.
 func (l *Loop) Retry(class string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,13 +25,12 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// RRsets of the scene's zone.
 var (
 	www  = delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
 	mail = delivery.RRsetKey{Name: name.MustParse("mail.example.org."), Type: rdata.A}
 )
 
-// failWrites makes every write fail with err, and returns when that was tried.
+// failWrites makes every write fail. tries returns the times of the attempts.
 func (s *scene) failWrites(err error) (tries func() []time.Time) {
 	var mu sync.Mutex
 	var all []time.Time
@@ -104,7 +103,7 @@ func TestLoop_backoff(t *testing.T) {
 	})
 }
 
-// The log says once what a delivery waits for, in the words of Ready.
+// The log repeats Ready once for each cause of waiting.
 func TestLoop_logsWhatItWaitsFor(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -159,7 +158,7 @@ func TestLoop_permanentWaitsForAChange(t *testing.T) {
 	})
 }
 
-// A refused RRset stays owed while the whole zone is written, which is more than an intent lists, and fails on the way.
+// A refused RRset stays pending when a delivery of the whole zone, which an intent does not list, fails on the way.
 func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -197,7 +196,7 @@ func TestLoop_refusedBesideTheWholeZone(t *testing.T) {
 	})
 }
 
-// 429 for one zone stops the whole class, for as long as it says.
+// A 429 for a zone stops the class for the Retry-After.
 func TestLoop_wholeClassWaits(t *testing.T) {
 	inScene(t, func(s *scene) {
 		for i := range 50 {
@@ -245,7 +244,7 @@ func TestLoop_rateLimit(t *testing.T) {
 	})
 }
 
-// A poison record is set aside and named; the rest goes out, and goes on going out.
+// A refused record fails alone and by name, now and at later changes.
 func TestLoop_poisonRecord(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := delivery.RRsetKey{Name: name.MustParse("poison.example.org."), Type: rdata.A}
@@ -337,7 +336,7 @@ func TestLoop_driftIsRepaired(t *testing.T) {
 	})
 }
 
-// Attack 56: a list answer that is empty makes us delete nothing.
+// Attack 56: an empty list from the provider causes no deletion.
 func TestLoop_emptyListDeletesNothing(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -352,7 +351,7 @@ func TestLoop_emptyListDeletesNothing(t *testing.T) {
 	})
 }
 
-// followers is a provider whose servers come and fetch.
+// followers is a provider whose servers fetch the zone.
 type followers struct {
 	*deliverytest.Memory
 	report func(plan delivery.Plan) delivery.Report
@@ -362,7 +361,7 @@ func (f followers) Deliver(_ context.Context, plan delivery.Plan, _ delivery.Fen
 	return f.report(plan), nil
 }
 
-// A class is as far as the last of its servers, is asked again, and is written about only when something changed.
+// A class confirms the serial of its slowest server, and writes the state only after a change.
 func TestLoop_serversOnTheirWay(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var asked atomic.Int64
@@ -406,7 +405,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 	})
 }
 
-// stuck is a provider whose Deliver neither returns nor asks the fence before its context ends.
+// Deliver returns when its context ends, without a call of the fence.
 type stuck struct{ *deliverytest.Memory }
 
 func (stuck) Deliver(ctx context.Context, _ delivery.Plan, _ delivery.Fence) (delivery.Report, error) {
@@ -425,7 +424,7 @@ func TestLoop_stalledProvider(t *testing.T) {
 	})
 }
 
-// A pause stops a delivery under way at its next call, and it goes on where it may.
+// A pause stops a delivery before its next call.
 func TestLoop_pausedMeanwhile(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.class.RequestsPerSecond = 1
@@ -448,7 +447,7 @@ func TestLoop_pausedMeanwhile(t *testing.T) {
 	})
 }
 
-// A zone that goes after a restart waits for its view, so that what the provider has can be named.
+// After a restart a removal waits for the zone's view: a provider that cannot list needs the names.
 func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		inScene(t, func(s *scene) {
@@ -485,8 +484,8 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 	}
 }
 
-// A zone that ended (S3.7) has no view any more: what it had last is removed, also from a provider that cannot list,
-// whether the view went first or the word that it goes came first.
+// A zone that ended (S3.7) has no view. Its last content is removed even from a provider that cannot list, in either
+// order of the two events.
 func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	for _, viewFirst := range []bool{true, false} {
 		inScene(t, func(s *scene) {
@@ -511,7 +510,7 @@ func TestLoop_withdrawsWhatEnded_S3_7(t *testing.T) {
 	}
 }
 
-// After a restart a zone that ended has no view, and the server says what it had: that is removed at once.
+// After a restart the content of an ended zone comes from the API server, and is removed at once.
 func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
@@ -545,7 +544,6 @@ func TestLoop_withdrawsWhatIsLeftOfAnEndedZone_S3_7(t *testing.T) {
 	})
 }
 
-// counts is a Metrics.
 type counts struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -599,8 +597,8 @@ func TestLoop_metrics(t *testing.T) {
 	})
 }
 
-// A comparison counts what it finds once: what is not mended is not counted with each further one, also after a
-// restart, and what is lost again is. Of what others have, what they had when it was first compared is not counted.
+// Lasting differences count once, also after a restart, and a difference that recurs counts again. Foreign records of
+// the first comparison do not count.
 func TestLoop_driftIsCountedOnce(t *testing.T) {
 	inScene(t, func(s *scene) {
 		metrics := &counts{counts: map[string]int{}}
@@ -653,8 +651,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 	})
 }
 
-// An RRset that is refused for now is tried again less and less often, at last every ten minutes, whatever goes out
-// beside it meanwhile.
+// Retries of a refused RRset slow down to every ten minutes, independent of other deliveries.
 func TestLoop_refusedSlowsDown(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		inScene(t, func(s *scene) {

@@ -20,8 +20,8 @@ import (
 
 var errAway = errors.New("etcd is away")
 
-// F22: a worker that needs no intent is fenced as one that has recorded it. It is paused between two writes of a
-// plan, another one takes over, and it writes nothing after it wakes.
+// F22: a worker without an intent is fenced too: paused between two writes at a takeover, the worker writes nothing
+// more.
 func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 				second.SetZone(zoneOf("z", "main"))
 				synctest.Wait()
 			}
-			// The second one looks at the zone before the first one has begun, or finds it in the middle.
+			// The second worker reads the zone before the first begins, or in the middle.
 			if known {
 				take()
 				zone.Sets = zone.Sets[:1]
@@ -74,7 +74,7 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 			if intent := store.readState("z", "main").Intent; intent != nil && intent.Holder == "worker" {
 				t.Fatalf("the first one recorded an intent: %+v", intent)
 			}
-			// Back to what it was but for one: what stands half written differs in nothing from what was confirmed.
+			// The zone returns to its confirmed content except an RRset, so partial writes show as no difference.
 			zone.PutAddresses(map[string]string{"a": "192.0.2.1", "b": "192.0.2.1", "c": "192.0.2.1", "d": "192.0.2.3"})
 			passTime(time.Minute)
 			zone.Expect(server)
@@ -94,8 +94,8 @@ func TestLoop_pausedHolderWritesNothing_F22(t *testing.T) {
 	}
 }
 
-// F23, F24: what was begun without an intent is known while nothing can be stored, and found by the worker that comes
-// after a crash, also where the zone has changed back since.
+// F23, F24: a write begun without an intent is repeated while the store fails and after a crash, even if the zone has
+// changed back.
 func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		for _, crashes := range []bool{false, true} {
@@ -144,8 +144,7 @@ func TestLoop_unknownOutcomeWithoutAnIntent_F23(t *testing.T) {
 	}
 }
 
-// A class that takes the place of another delivers before that one is removed: at every moment one of them has the
-// zone.
+// The new class delivers before the old class removes, so at every moment a class has the zone.
 func TestLoop_movedBetweenClasses(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -175,8 +174,7 @@ func TestLoop_movedBetweenClasses(t *testing.T) {
 	})
 }
 
-// A class that shall not have the zone any more loses it at once, independent of those that the zone names
-// instead.
+// An expelled class loses the zone at once, independent of the classes that the zone names instead.
 func TestLoop_expelled(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -191,8 +189,7 @@ func TestLoop_expelled(t *testing.T) {
 	})
 }
 
-// A class that goes to the same place as the one before takes over its data: nothing is written, and above all nothing
-// removed.
+// A class with the same target takes over the data without a write or a removal.
 func TestLoop_movedToTheSameTarget(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -222,7 +219,7 @@ func TestLoop_movedToTheSameTarget(t *testing.T) {
 	}
 }
 
-// Two workers that each confirmed the same serial, one of them later: the earlier one may not go on without an intent.
+// Two workers confirmed the same serial. The earlier may not continue without an intent.
 func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -244,8 +241,7 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	})
 }
 
-// RRsets that were refused in a delivery that was taken over are owed to the worker that takes over next, before the
-// repeat and after it.
+// RRsets refused in a delivery that was taken over stay pending for the next takeover, before the repeat and after.
 func TestLoop_refusedAndTakenOverTwice(t *testing.T) {
 	inScene(t, func(s *scene) {
 		poison := name.MustParse("poison.example.org.")

@@ -65,8 +65,7 @@ func TestLoop_withdraw(t *testing.T) {
 	}
 }
 
-// S8.4: a delivery that says that the provider has the zone under another name is removed from there, and then
-// delivered.
+// S8.4: a delivery recorded under another name is removed there first.
 func TestLoop_anotherName_S8_4(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -92,7 +91,7 @@ func TestLoop_anotherName_S8_4(t *testing.T) {
 	})
 }
 
-// A zone whose namespace terminates stays as it was at its settled serial, after a restart too.
+// A zone in a terminating namespace stays at its settled serial, after a restart too.
 func TestLoop_frozen(t *testing.T) {
 	inScene(t, func(s *scene) {
 		frozen, want := s.zone.Serial, s.zone.ListWanted()
@@ -140,7 +139,7 @@ func TestLoop_paused(t *testing.T) {
 	})
 }
 
-// A zone that comes back while it is being removed is whole again, by the same worker or another.
+// A zone that returns during its removal is completed, by the same worker or another.
 func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, blind := range []bool{false, true} {
@@ -173,8 +172,8 @@ func TestLoop_comesBackHalfWithdrawn(t *testing.T) {
 	}
 }
 
-// S8.4: a zone that the provider says for a day that it does not have is taken for removed, and that is told. One
-// that it has again within the day is removed, and so is one of which it cannot say for a while whether it has it.
+// S8.4: a zone that the provider denies for a day counts as removed, with an event. A zone that reappears within the
+// day is removed at the provider, also after a failure to answer.
 func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 	gone := &delivery.Error{Reason: delivery.ReasonZoneNotFound, Message: "no such zone"}
 	away := &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no connection"}
@@ -182,7 +181,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 		for _, test := range []struct {
 			what  string
 			then  error
-			after time.Duration // until it is removed
+			after time.Duration // until the removal
 			left  bool
 		}{
 			{"gone", gone, 24 * time.Hour, true},

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A change costs one write of the state: the worker that confirmed the last serial records no intent. The first one
-// that another worker confirms costs two.
+// The worker that confirmed the last serial records no intent: one state write a change. After another worker's
+// serial the first change costs two.
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -65,7 +65,7 @@ func TestLoop_oneStateWriteAChange(t *testing.T) {
 	})
 }
 
-// S7.2: what is not settled is not delivered.
+// S7.2: unsettled content is not delivered.
 func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -101,7 +101,7 @@ func TestLoop_changesInFlightBecomeOne(t *testing.T) {
 	})
 }
 
-// Idle means idle: nothing is written and nothing asked but the scheduled checks.
+// An idle Loop makes scheduled checks only.
 func TestLoop_idle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const zones = 1000
@@ -135,7 +135,7 @@ func TestLoop_idle(t *testing.T) {
 	})
 }
 
-// F22: a worker that was paused with an old plan wakes and writes nothing.
+// F22: a worker paused with an old plan writes nothing after it wakes.
 func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, server := newStore(), deliverytest.NewServer()
@@ -147,7 +147,7 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 		wake := make(chan struct{})
 		paused := &deliverytest.Memory{Server: server, Fault: func(_ context.Context, at deliverytest.Point) error {
 			if at.Applied {
-				<-wake // after its first write, whatever its contexts say
+				<-wake // after its first write, past every deadline
 			}
 			return nil
 		}}
@@ -162,7 +162,7 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 			t.Fatalf("%d writes before the pause", len(writes))
 		}
 
-		zone.Sets = zone.Sets[1:] // The paused one sees nothing of what follows.
+		zone.Sets = zone.Sets[1:] // The paused worker misses the rest.
 		zone.PutAddresses(map[string]string{"a": "192.0.2.2", "b": "", "c": "192.0.2.2", "d": "192.0.2.2"})
 		second := startWorker(t, store, newView, nil)
 		defer second.stop()
@@ -184,7 +184,7 @@ func TestLoop_pausedWorkerWritesNothing_F22(t *testing.T) {
 	})
 }
 
-// F22: a call that was on the wire when another worker took over is overwritten, however long a call may take.
+// F22: a call in flight at a takeover is overwritten, for any length of a call.
 func TestLoop_callOnTheWireIsOverwritten_F22(t *testing.T) {
 	for _, times := range []struct{ call, repeated time.Duration }{{0, 30 * time.Second}, {30 * time.Second, 46 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) { callOnTheWire(t, times.call, times.repeated) })
@@ -215,7 +215,7 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	zone.PutAddresses(map[string]string{"a": "192.0.2.2"})
 	synctest.Wait()
 
-	// The zone changes back: nothing differs from what was confirmed last, and still it is written.
+	// The zone changes back: a write although nothing differs from the confirmed content.
 	zone.Sets = zone.Sets[1:]
 	zone.PutAddresses(map[string]string{"a": "192.0.2.1"})
 	second := startWorker(t, store, newView, patient)
@@ -239,8 +239,7 @@ func callOnTheWire(t *testing.T, call, repeated time.Duration) {
 	}
 }
 
-// A call may take longer than a lease, and no longer than CallTimeout; a worker that is told to end gives it half a
-// lease.
+// A call may outlast a lease, but not CallTimeout. At shutdown a call gets half a lease.
 func TestLoop_callTimeout(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.stop()
@@ -282,8 +281,8 @@ func TestLoop_callTimeout(t *testing.T) {
 	})
 }
 
-// An intent that another worker left behind, at the serial that was confirmed, is dealt with and comes to rest; a
-// worker that has the zone in memory learns of it when it is to write, one that starts finds it.
+// An intent that a dead worker left at the confirmed serial is resolved: at the next write, or at a new worker's
+// start.
 func TestLoop_abandonedIntent(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		for _, failsFirst := range []bool{true, false} {
@@ -325,7 +324,7 @@ func TestLoop_abandonedIntent(t *testing.T) {
 	}
 }
 
-// F23: what failed after it was applied is written over, also where the zone changed back meanwhile.
+// F23: a failed write is overwritten, even if the zone has changed back: the provider may have applied the write.
 func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -354,7 +353,7 @@ func TestLoop_changedBackAfterAnUnknownOutcome_F23(t *testing.T) {
 	}
 }
 
-// A first delivery that broke off, and removals before the next try: nothing is left behind.
+// RRsets of an interrupted first delivery that the zone has since removed are removed at the provider.
 func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.memory.Blind = true
@@ -372,7 +371,7 @@ func TestLoop_removedDuringAFirstDelivery(t *testing.T) {
 	})
 }
 
-// F24: what was written and not noted is written again, to the same effect.
+// F24: a write without a stored result is repeated, to the same effect.
 func TestLoop_resultNotStored_F24(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -436,7 +435,7 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 			for _, zone := range zones {
 				zone.PutAddresses(map[string]string{"www": fmt.Sprintf("192.0.2.%d", round)})
 			}
-			synctest.Wait() // No time passes: nothing of the healthy class waits for the slow one.
+			synctest.Wait() // The clock does not advance: the healthy class never waits.
 			for _, zone := range zones {
 				zone.Expect(healthy)
 			}
@@ -445,7 +444,6 @@ func TestLoop_slowClassHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// One slow zone beside others of its class.
 func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {
@@ -463,8 +461,8 @@ func TestLoop_slowZoneHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// Attack 90: a tenant with thousands of changes in many zones of a class, and one that has all of its zones compared
-// anew every ten seconds, take the workers of no other tenant. All share the class's rate.
+// Attack 90: neither thousands of changes in many zones nor a comparison of all zones every ten seconds takes the
+// workers from another tenant. All share the class's rate.
 func TestLoop_tenantsAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views, server := zoneview.NewSet(zoneview.Config{}), deliverytest.NewServer()
@@ -520,7 +518,7 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 	})
 }
 
-// Attack 60: content that crashes a provider is one zone's failure.
+// Attack 60: content that crashes a provider fails its own zone only.
 func TestLoop_panicIsAnError(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
@@ -548,7 +546,7 @@ func TestLoop_panicIsAnError(t *testing.T) {
 	})
 }
 
-// A store that restarts where the view has no steps asks for the history.
+// A restarted worker whose view has no changes reads the history.
 func TestLoop_restart(t *testing.T) {
 	for _, reaches := range []bool{true, false} {
 		inScene(t, func(s *scene) {
@@ -574,7 +572,7 @@ func TestLoop_restart(t *testing.T) {
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets", wrote)
 				}
-				// The content that the one before may have had on the wire stands: each RRset was changed once.
+				// Writes of the former worker cannot differ, so each RRset is written once.
 				passTime(time.Minute)
 				if wrote := len(s.server.Writes()) - before; wrote != 2 {
 					t.Errorf("%d writes for 2 changed RRsets, of which none could be written over", wrote)
@@ -603,8 +601,8 @@ func TestLoop_restart(t *testing.T) {
 	}
 }
 
-// A first delivery that was interrupted is written once more and no further: what the one before may have on the wire
-// is what the zone had then, so what the zone changed since is repeated alone (F23).
+// An interrupted first delivery is repeated once. Only RRsets changed since are repeated further (F23): a call in
+// flight has the former content.
 func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 	for _, changes := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -628,7 +626,7 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 				s.zone.PutAddresses(map[string]string{"www": "192.0.2.9", "n000": "", "new": "192.0.2.10"})
 				synctest.Wait()
 				s.zone.Expect(s.server)
-				// Now the one before arrives.
+				// The former worker's call arrives.
 				s.server.Adopt(s.zone.Header.FQDN, delivery.RRset{Name: www.Name, Type: www.Type, TTL: 360, Data: []string{"192.0.2.1"}})
 				s.server.Adopt(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse("n000.example.org."), Type: www.Type, TTL: 360,
 					Data: []string{"192.0.2.7"}})
@@ -646,7 +644,7 @@ func TestLoop_firstDeliveryInterrupted(t *testing.T) {
 	}
 }
 
-// A class that goes elsewhere is delivered to in full; its old provider is closed.
+// A new target gets the whole zone, and the old provider is closed.
 func TestLoop_otherTarget(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -670,7 +668,7 @@ func TestLoop_otherTarget(t *testing.T) {
 	})
 }
 
-// Orderly stop: the call under way ends, nothing else begins, and the next worker need not wait.
+// At shutdown the current call ends, no other begins, and the next worker need not wait.
 func TestLoop_stop(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(ctx context.Context, at deliverytest.Point) error {

@@ -15,17 +15,16 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// fleet is a provider whose servers come and go while it lives, and take what they are given.
+// fleet is a provider with a varying set of servers.
 type fleet struct {
 	*deliverytest.Memory
 	mu      sync.Mutex
 	members []string
 	has     map[string]serial.Serial
-	// needs: without a member no zone is delivered.
+	// needs makes a zone undeliverable without a member.
 	needs bool
 }
 
-// refuseEmpty is the error of a fleet that needs a member and has none.
 func (f *fleet) refuseEmpty() error {
 	if f.needs && len(f.members) == 0 {
 		return delivery.Errorf(delivery.ReasonInvalidConfiguration, "the class selects no server")
@@ -39,7 +38,6 @@ func (f *fleet) setMembers(members ...string) {
 	f.members = members
 }
 
-// listRows has a row for each server that there is now.
 func (f *fleet) listRows() []delivery.Server {
 	rows := []delivery.Server{}
 	for _, member := range f.members {
@@ -63,8 +61,7 @@ func (f *fleet) Verify(context.Context, delivery.Plan) (delivery.Drift, error) {
 	return delivery.Drift{Servers: f.listRows()}, f.refuseEmpty()
 }
 
-// A server that comes gets the zone with the next comparison, and one that goes has no row after it: neither takes
-// another provider, or another target of the class.
+// At the next comparison a new server gets the zone and a removed server's row disappears.
 func TestLoop_serversComeAndGo(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, members: []string{"one"}, has: map[string]serial.Serial{}}
@@ -95,8 +92,8 @@ func TestLoop_serversComeAndGo(t *testing.T) {
 	})
 }
 
-// A zone whose class has no server left is not delivered: that is found soon, and has no rows. It is delivered when a
-// server comes, however long that takes, and not when a failure of that age is tried again.
+// A class without servers delivers nothing, says so soon, and has no rows. The first new server gets the zone at
+// once.
 func TestLoop_waitsForAServer_S6_13(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &fleet{Memory: s.memory, has: map[string]serial.Serial{}, needs: true}
@@ -132,7 +129,7 @@ func TestLoop_waitsForAServer_S6_13(t *testing.T) {
 			passTime(0)
 			expect("when others came", delivery.True, delivery.ReasonAllInstancesConfigured, "one", "two")
 		}
-		// One that begins when the servers have gone finds that with the usual comparison.
+		// A worker that starts without servers finds out at the usual comparison.
 		s.worker.stop()
 		provider.setMembers()
 		s.class.Servers = []string{}

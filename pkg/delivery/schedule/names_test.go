@@ -23,7 +23,6 @@ import (
 
 var org, net = name.MustParse("example.org."), name.MustParse("example.net.")
 
-// addZone returns a second zone of the scene, which has other data under the same owners.
 func (s *scene) addZone(uid string, zone name.Name) *deliverytest.Zone {
 	w := deliverytest.NewZone(s.T, uid, zone.String(), s.worker.views)
 	w.PutAddresses(map[string]string{"www": "198.51.100.1", uid: "198.51.100.2"})
@@ -31,7 +30,6 @@ func (s *scene) addZone(uid string, zone name.Name) *deliverytest.Zone {
 	return w
 }
 
-// readReason returns the Ready of a delivery to class main.
 func (s *scene) readReason(uid string) delivery.Reason {
 	return s.store.readState(uid, "main").Ready.Reason
 }
@@ -43,7 +41,7 @@ func (s *scene) expectReason(what string, uid string, reason delivery.Reason) {
 	}
 }
 
-// restartWorker has another process go on, that was told what is stored as a controller tells it.
+// restartWorker starts another process, which learns the stored states from the controller.
 func (s *scene) restartWorker(zones ...delivery.Zone) {
 	s.worker.stop()
 	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
@@ -57,8 +55,8 @@ func (s *scene) restartWorker(zones ...delivery.Zone) {
 	synctest.Wait()
 }
 
-// H7: at a provider there is one zone of a name. Of two Zones of different views the one that was delivered first is
-// there, alone and also after a restart, until it goes or leaves the class; then the other one is, at once.
+// H7: a provider has only one zone of a name. Of two Zones in different views the first delivered keeps the name,
+// also after a restart, until that Zone goes or leaves the class.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	for _, leaves := range []string{"goes", "is gone", "another class", "retained"} {
 		for _, restarts := range []bool{false, true} {
@@ -111,8 +109,8 @@ func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	}
 }
 
-// H7: where two had one name already when a process began, the one of which the delivery was made first has it, and
-// the other one leaves it alone.
+// H7: if two Zones share a name at the start of a process, the older delivery keeps the name and the other changes
+// nothing.
 func TestLoop_twoOfANameFromBefore_H7(t *testing.T) {
 	for _, secondGoes := range []bool{true, false} {
 		twoOfAName(t, secondGoes)
@@ -150,7 +148,7 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 	})
 }
 
-// listening hears what it is asked to remove.
+// listening records the plans to remove.
 type listening struct {
 	*deliverytest.Memory
 	mu        sync.Mutex
@@ -164,7 +162,7 @@ func (p *listening) Remove(ctx context.Context, plan delivery.Plan, fence delive
 	return p.Memory.Remove(ctx, plan, fence)
 }
 
-// H7: two zones of one name that change places between two classes both arrive.
+// H7: two zones of the same name that swap classes are both delivered.
 func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		elsewhere := deliverytest.NewServer()
@@ -184,7 +182,7 @@ func TestLoop_classesAreSwapped_H7(t *testing.T) {
 	})
 }
 
-// H7: a name whose holder is not known to be stored is not free: it may have been.
+// H7: a name is not free while a failed store may hold its holder.
 func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.worker.SetClass(s.class)
@@ -211,8 +209,7 @@ func TestLoop_aNameThatMayBeStoredIsNotFree_H7(t *testing.T) {
 	})
 }
 
-// A zone that could not be delivered for want of a provider is Ready again when there is one, though nothing changed
-// meanwhile.
+// After the provider's return the zone is Ready again without a change.
 func TestLoop_providerComesBack(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -229,8 +226,7 @@ func TestLoop_providerComesBack(t *testing.T) {
 	})
 }
 
-// A provider is asked to remove all content that may stand there: all of the zone as it is, with the history that
-// leads there.
+// A removal lists all content possibly at the provider: the current zone plus the history that leads there.
 func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	inScene(t, func(s *scene) {
 		provider := &listening{Memory: s.memory}
@@ -279,8 +275,7 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	})
 }
 
-// H7: whatever zones of few names do, at rest each name has one of those that want it, all of that one and nothing
-// else; the others say so.
+// H7: after any operations on zones of a few names, each name has exactly one zone's content; the others report that.
 func TestLoop_fewNames_H7(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

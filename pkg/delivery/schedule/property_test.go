@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// chance is randomness that any goroutine may ask.
 type chance struct {
 	mu   sync.Mutex
 	rand *rand.Rand
@@ -40,7 +39,7 @@ func (c *chance) drawNumber(n int) int {
 	return c.rand.IntN(n)
 }
 
-// trouble is a fault of a provider, drawn anew at each point while it lasts.
+// trouble draws a fault at each point while on.
 type trouble struct {
 	chance *chance
 	mu     sync.Mutex
@@ -75,14 +74,14 @@ func (f *trouble) makeTrouble(ctx context.Context, at deliverytest.Point) error 
 	case 4:
 		panic("odd")
 	case 5:
-		time.Sleep(time.Duration(f.chance.drawNumber(10_000)) * time.Millisecond) // late, and whatever its context says
+		time.Sleep(time.Duration(f.chance.drawNumber(10_000)) * time.Millisecond) // late, past its context
 		return nil
 	default:
 		return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "never", Permanent: true}
 	}
 }
 
-// mortal is a Store as a process that died sees it.
+// mortal fails every call of a dead process.
 type mortal struct {
 	*memoryStore
 	died  *atomic.Bool
@@ -107,9 +106,8 @@ func (s mortal) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return version, err
 }
 
-// Random changes, faults of provider and store, restarts, and two workers at once that see the zones with
-// different delay. When it is quiet again every provider holds every zone, exactly: nothing missing, nothing left
-// over, nothing foreign gone; and the states owe nothing.
+// Random changes, faults of provider and store, restarts, and two workers with different delays. At rest every
+// provider has every zone exactly, foreign records included, and no state has pending RRsets.
 func TestLoop_converges(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
@@ -149,7 +147,7 @@ func runConvergence(t *testing.T, seed uint64) {
 	for class := range servers {
 		begun[class] = newOrder()
 	}
-	whose := map[name.Name]string{} // the uid of the zone that has a name
+	whose := map[name.Name]string{} // holder's uid by name
 	zones := []*deliverytest.Zone{deliverytest.NewZone(t, "z0", "zero.example.", master), deliverytest.NewZone(t, "z1", "one.example.", master), deliverytest.NewZone(t, "z2", "two.example.", master)}
 	for _, zone := range zones {
 		whose[zone.Header.FQDN] = zone.UID
@@ -170,11 +168,11 @@ func runConvergence(t *testing.T, seed uint64) {
 		}
 		w := startWorker(t, mortal{store, died, begun}, views, func(c *schedule.Config) {
 			c.History = readHistory(master)
-			c.Workers = 4 // two of a tenant
+			c.Workers = 4 // two a tenant
 		})
 		running[at] = w
 		for class, server := range servers {
-			own := newOrder() // a worker begins nothing older than what it began itself, stored or not
+			own := newOrder() // a worker begins nothing older than its own last plan, stored or not
 			w.SetClass(delivery.Class{Name: class, Generation: "1", Target: "here", RequestsPerSecond: 1000, DriftInterval: 20 * time.Minute,
 				Provider: &deliverytest.Memory{Server: server, Blind: class == "blind", Refuse: refused, Fault: func(ctx context.Context, at deliverytest.Point) error {
 					if died.Load() {
@@ -193,7 +191,7 @@ func runConvergence(t *testing.T, seed uint64) {
 			w.SetZone(zoneOf(zone.UID, "lists", "blind"))
 		}
 	}
-	// follow brings one worker's view up to date.
+	// follow updates a worker's view.
 	follow := func(w *worker) {
 		for snapshot := range master.All() {
 			uid := snapshot.Zone().UID
@@ -225,7 +223,7 @@ func runConvergence(t *testing.T, seed uint64) {
 			storeTrouble.setTrouble(random.oneIn(3))
 		case 2:
 			if at := random.drawNumber(2); running[at] != nil {
-				dies[at].Store(random.oneIn(2)) // as a crash does, nothing goes out or is stored any more
+				dies[at].Store(random.oneIn(2)) // a crash: no more calls, no more saves
 				running[at].stop()
 				running[at] = nil
 			} else if running[1-at] == nil {
@@ -286,8 +284,7 @@ func runConvergence(t *testing.T, seed uint64) {
 	}
 }
 
-// order is that in which serials were stored as begun or confirmed, and writes let through by the fence, by the uid
-// of the zone.
+// order records, by uid, the serials stored as begun or confirmed and the writes that the fence admits.
 type order struct {
 	mu     sync.Mutex
 	newest map[string]serial.Serial
@@ -307,8 +304,8 @@ func (o *order) noteStored(uid string, state delivery.State) {
 	}
 }
 
-// noteBegin: an older plan is never begun after a newer one was stored, but in the same moment. A holder stores nothing
-// before it begins; what it then has under way when it is taken over may arrive late, and is repeated.
+// noteBegin allows no older plan after a newer one was stored, except at the same instant: a holder stores nothing
+// beforehand, and late calls after a takeover are repeated.
 func (o *order) noteBegin(uid string, at deliverytest.Point) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A class that works again is noticed at once: by a health check that passes, and by what succeeds for another zone;
-// by itself within a minute.
+// A class's recovery is noticed at once by a passing health check or another zone's success, else within a minute.
 func TestLoop_recoveryIsNoticed(t *testing.T) {
 	for _, by := range []string{"health", "another zone", "itself", "an answer that does not tell"} {
 		for _, beside := range []bool{false, true} {
@@ -39,7 +38,7 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 						t.Fatalf("%+v", state)
 					}
 					s.failProvider(nil)
-					awaitBoth := func() { // it is looked at each minute, and the zones that wait are tried after that
+					awaitBoth := func() { // one check a minute, then the waiting zones
 						for range 150 {
 							if passTime(time.Second); len(s.server.Addresses(other.Header.FQDN)) > 0 &&
 								s.server.Addresses(s.zone.Header.FQDN)["www.example.org."] == "192.0.2.9" {
@@ -62,7 +61,7 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 					case "itself":
 						awaitBoth()
 					default:
-						// Whichever of both is tried first brings the other one with it.
+						// The first zone that succeeds wakes the other.
 						for range 60 * 11 {
 							passTime(time.Second)
 							if len(s.server.Addresses(other.Header.FQDN)) > 0 ||
@@ -81,8 +80,7 @@ func TestLoop_recoveryIsNoticed(t *testing.T) {
 	}
 }
 
-// A health check that passes where deliveries fail is believed once, and then not before the class would be tried
-// anyway.
+// A health check that passes while deliveries fail causes a single early retry.
 func TestLoop_misleadingHealth(t *testing.T) {
 	inScene(t, func(s *scene) {
 		var mu sync.Mutex
@@ -113,7 +111,7 @@ func TestLoop_misleadingHealth(t *testing.T) {
 	})
 }
 
-// The Retry-After of a provider is kept, whatever its health is.
+// A passing health check does not shorten a Retry-After.
 func TestLoop_healthLiftsNoRetryAfter(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(func(_ context.Context, at deliverytest.Point) error {

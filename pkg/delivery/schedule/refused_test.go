@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// More RRsets than a State lists.
+// Beyond the limit of a State's list.
 const many = 300
 
-// refuseMany has the provider refuse what is named poison-…, in many RRsets of the zone.
+// refuseMany adds RRsets named poison-… to the zone, and makes the provider refuse them.
 func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
 	is := makeFlag(true)
 	s.memory.Refuse = func(set delivery.RRset) *delivery.Error {
@@ -36,8 +36,8 @@ func (s *scene) refuseMany(permanent bool) (refuses interface{ Store(bool) }) {
 	return is
 }
 
-// Attack 8 beyond what a State lists: the rest of the zone is confirmed, and goes on being delivered. All
-// that is refused is tried again, and after a restart too.
+// Attack 8 beyond the limit of a State's list: the rest of the zone is confirmed, later changes too. All refused
+// RRsets are retried, also after a restart.
 func TestLoop_manyRefused(t *testing.T) {
 	for _, permanent := range []bool{false, true} {
 		t.Run(fmt.Sprint("permanent=", permanent), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestLoop_manyRefused(t *testing.T) {
 				if got := s.server.Addresses(s.zone.Header.FQDN); got["www.example.org."] != "192.0.2.70" || len(got) != 2 {
 					s.Errorf("the server has %v", got)
 				}
-				// Comparisons find nothing that was delivered to be missing, and take nothing back.
+				// Comparisons report no drift and lower no serial.
 				begun := len(s.worker.events.eventsOf("z"))
 				passTime(4 * time.Hour)
 				confirmed("hours later")
@@ -74,7 +74,7 @@ func TestLoop_manyRefused(t *testing.T) {
 						s.Errorf("told %s at %d", event.Outcome, event.State.Serial)
 					}
 				}
-				// One of them goes, and one is lost at the provider.
+				// A refused RRset leaves the zone, and a delivered one is lost.
 				s.zone.PutAddresses(map[string]string{"poison-000": ""})
 				s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type})
 				passTime(2 * time.Hour)
@@ -107,7 +107,7 @@ func TestLoop_manyRefused(t *testing.T) {
 	}
 }
 
-// Refused RRsets cost a change of the zone a bounded number of calls, and each has its turn.
+// Refused RRsets cost a change of the zone a bounded number of calls, in turns.
 func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 	inScene(t, func(s *scene) {
 		refuses := s.refuseMany(false)
@@ -118,7 +118,7 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 			m.Refuse = func(set delivery.RRset) *delivery.Error {
 				err := refuse(set)
 				if err != nil {
-					time.Sleep(50 * time.Millisecond) // as a call does
+					time.Sleep(50 * time.Millisecond) // a call's time
 				}
 				return err
 			}
@@ -142,7 +142,6 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 	})
 }
 
-// A zone of which much is refused is removed whole.
 func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		inScene(t, func(s *scene) {
@@ -169,8 +168,7 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 	}
 }
 
-// exact is a provider that removes and replaces only what it is told that the zone had there, as one beside which
-// others write.
+// exact removes and replaces only RRsets known from the plan's history, as a provider beside other writers does.
 type exact struct {
 	*deliverytest.Memory
 }
@@ -198,9 +196,8 @@ func (e exact) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return e.Memory.Deliver(ctx, plan, fence)
 }
 
-// An RRset that a provider refuses to remove or to replace is tried again with what the zone had there: else one
-// beside which others write takes that for theirs, and it stays. Other changes are confirmed meanwhile. One RRset,
-// and more than a State lists.
+// A refused removal or replacement is retried with the former data; without that data a provider beside other writers
+// keeps the RRset as foreign. Other changes are confirmed meanwhile.
 func TestLoop_refusedToGo(t *testing.T) {
 	for _, count := range []int{1, many} {
 		for _, to := range []string{"", "192.0.2.67"} {

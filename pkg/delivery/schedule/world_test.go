@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/test/deliverytest"
 )
 
-// memoryStore is a Store, with a Fault that may fail a call before or after it took effect.
+// Fault may fail a call of the memoryStore before or after its effect.
 type memoryStore struct {
 	mu     sync.Mutex
 	states map[delivery.Key]delivery.State
@@ -33,7 +33,7 @@ type memoryStore struct {
 	Fault  func(method string, after bool) error
 }
 
-// tellWorker tells a worker what is stored, as a controller does before it begins.
+// tellWorker passes the stored states to a worker, as a controller does before the start.
 func (s *memoryStore) tellWorker(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,6 @@ func (s *memoryStore) Load(_ context.Context, key delivery.Key) (delivery.State,
 	return copyState(s.states[key]), nil
 }
 
-// copyState shares nothing with the original, as what goes through a server does not.
 func copyState(state delivery.State) delivery.State {
 	if state.Intent != nil {
 		intent := *state.Intent
@@ -130,7 +129,6 @@ func (s *memoryStore) countWrites() int {
 	return s.writes
 }
 
-// events is an Observer.
 type events struct {
 	mu  sync.Mutex
 	all []delivery.Event
@@ -154,7 +152,6 @@ func (e *events) eventsOf(uid string) []delivery.Event {
 	return of
 }
 
-// worker is a running Loop with its own view and memory.
 type worker struct {
 	*schedule.Loop
 	views  *zoneview.Set
@@ -193,7 +190,6 @@ func startWorker(t *testing.T, store lease.Store, views *zoneview.Set, change fu
 	return w
 }
 
-// stop ends a worker in order.
 func (w *worker) stop() {
 	w.cancel()
 	<-w.done
@@ -203,7 +199,6 @@ func zoneOf(uid string, classes ...string) delivery.Zone {
 	return delivery.Zone{UID: uid, Classes: classes}
 }
 
-// scene is one worker, one class "main", one zone "z" of example.org.
 type scene struct {
 	*testing.T
 	store  *memoryStore
@@ -214,7 +209,6 @@ type scene struct {
 	class  delivery.Class
 }
 
-// inScene runs a test under a clock of its own.
 func inScene(t *testing.T, run func(*scene)) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
@@ -234,14 +228,12 @@ func (s *scene) beginScene() {
 	synctest.Wait()
 }
 
-// failProvider makes the provider fail from now on, nil: no more.
 func (s *scene) failProvider(fault func(context.Context, deliverytest.Point) error) {
 	s.memory.Change(func(m *deliverytest.Memory) { m.Fault = fault })
 }
 
 func (s *scene) readState() delivery.State { return s.store.readState("z", "main") }
 
-// passTime lets time pass until everything is at rest.
 func passTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

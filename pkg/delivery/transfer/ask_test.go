@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// S12.6: a parent that has removed the delegation of a zone has no DS of it, which is an answer; a server that is not
-// one of the parent gives none.
+// S12.6: a parent without the delegation answers that there is no DS. A server not authoritative for the parent gives
+// an error.
 func TestAskDSOfANameThatIsGone(t *testing.T) {
 	const parent = `$TTL 60
 @ IN SOA ns host 1 60 60 60 60
@@ -43,7 +43,7 @@ b IN NS ns
 	}
 }
 
-// A server that breaks the connection is the same error each time, so that no status is written for it at each look.
+// A varying text would cost a status write at every attempt.
 func TestAskDS_isTheSameErrorEachTime(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()

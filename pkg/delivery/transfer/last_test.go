@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A server that starts again from an old disk is found by the zone that it confirmed last; a server without an answer,
-// with a later serial, or asked to withdraw the zone is not.
+// A server restored from an old disk is found by the last zone confirmed. A silent server, a later serial and a zone
+// to withdraw are not reported.
 func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -37,7 +37,6 @@ var (
 	rigKey   = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 )
 
-// world is a primary with one class, and the zones it serves.
 type world struct {
 	*zoneview.Set
 	primary *primary.Primary
@@ -50,7 +49,7 @@ type world struct {
 	changes serial.Serial
 }
 
-// Name and Holder are Members: what is stored.
+// Name and Holder implement Members.
 func (w *world) Name(uid string) name.Name {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +72,7 @@ func (w *world) Holder(zone name.Name) string {
 	return ""
 }
 
-// storeMember puts a zone into the class, or takes it out, as the writing down of an intent, and letting go of it, do.
+// storeMember removes the member if the zone is zero.
 func (w *world) storeMember(uid string, zone name.Name) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +91,7 @@ func (w *world) readServed(uid string) serial.Serial {
 	return 0
 }
 
-// stored is the provider with the store behind its fence.
+// stored updates the members whenever the fence passes.
 type stored struct {
 	*Provider
 	w *world
@@ -140,7 +139,7 @@ func beginWorld(t testing.TB) *world {
 	return w
 }
 
-// openClass makes the class, once it is known where its secondaries are.
+// Call openClass when the secondaries have addresses.
 func (w *world) openClass(t testing.TB, secondaries ...netip.AddrPort) {
 	t.Helper()
 	var targets []primary.Target
@@ -173,7 +172,6 @@ func (w *world) configureProvider(t testing.TB, config Config) stored {
 	return stored{p, w}
 }
 
-// putZone serves a plan's zone.
 func (w *world) putZone(t testing.TB, plan delivery.Plan) {
 	t.Helper()
 	h := content.Header{FQDN: plan.Zone, TTL: 3600, PrimaryNameServer: "ns1.provider.example.", Contact: "hostmaster", Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
@@ -208,7 +206,7 @@ func planOf(uid, zone string, at serial.Serial) delivery.Plan {
 
 func passFence(context.Context) error { return nil }
 
-// The exam of providers, with a BIND that follows the catalog and a Knot that does too.
+// BIND and Knot consume the catalog.
 func TestProvider_passesTheExam(t *testing.T) {
 	w := beginWorld(t)
 	catalogs := []rig.SecondaryZone{{Zone: catalog.String(), Primary: w.addr, Key: rigKey.Name}}
@@ -238,14 +236,13 @@ func TestProvider_passesTheExam(t *testing.T) {
 	})
 }
 
-// secondary answers SOA questions as it is told.
 type secondary struct {
 	addr   netip.AddrPort
 	serial atomic.Uint32 // 0: REFUSED
 	asked  atomic.Int32
 	silent atomic.Bool
 	lame   atomic.Bool
-	rcode  atomic.Int32 // unless it is 0
+	rcode  atomic.Int32 // 0: by the serial
 }
 
 func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
@@ -287,7 +284,7 @@ func newSecondary(t *testing.T, key *rig.TSIGKey) *secondary {
 	return s
 }
 
-// Promises 1 and 3: confirmed is what every secondary has, and each has a row that says how it stands.
+// Promises 1 and 3: every secondary has a confirmed serial, and a row in the report.
 func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -319,7 +316,7 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 			t.Errorf("%q does not name %s once: Ready says it without the row", row.Err.Message, row.Name)
 		}
 	}
-	// It is told of the moment in which the last one has it.
+	// Deliver returns as soon as the last secondary has the serial.
 	behind.serial.Store(9)
 	silent.silent.Store(false)
 	silent.serial.Store(10)
@@ -332,7 +329,7 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	if took := time.Since(begun); took < 250*time.Millisecond || took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
-	// An answer that is not authoritative says nothing.
+	// A non-authoritative answer proves no serial.
 	behind.lame.Store(true)
 	drift, err := p.Verify(t.Context(), plan)
 	if err != nil || drift.Servers[0].Err != nil || drift.Servers[1].Err == nil || drift.Servers[1].Err.Reason != delivery.ReasonZoneNotFound {
@@ -345,7 +342,7 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	if !report.Proven {
 		t.Error("all of them have the serial, and nothing is proven")
 	}
-	// Found 7: these are no answers of servers that let us in.
+	// Found 7: an error code proves no access.
 	for rcode, want := range map[int]delivery.Reason{mdns.RcodeServerFailure: delivery.ReasonServerError, mdns.RcodeNotImplemented: delivery.ReasonServerError, mdns.RcodeRefused: "?"} {
 		silent.rcode.Store(int32(rcode))
 		var e *delivery.Error
@@ -365,7 +362,8 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	}
 }
 
-// S6.11: a serial ahead is believed from two signed answers; one that the primary has reached meanwhile is none.
+// S6.11: a secondary is ahead only after two signed answers, and not if the primary has reached that serial
+// meanwhile.
 func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -386,7 +384,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 			t.Errorf("%+v, %v", drift, err)
 		}
 	}
-	// It was told before we were, or that cannot be known.
+	// Another worker has reached the serial, or the latest serial is unknown.
 	latest := serial.Serial(12)
 	var away error
 	elsewhere := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr, Key: w.readKey()}},
@@ -404,7 +402,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 		t.Errorf("the zone has gone on: %+v, %v", report, err)
 	}
 	guarded := w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr}}})
-	// Attack 51: a class reaches this machine only with leave.
+	// Attack 51: a loopback address needs the class's permission.
 	if report, err := guarded.Deliver(t.Context(), plan, passFence); err != nil || report.Servers[0].Err == nil ||
 		report.Servers[0].Err.Reason != delivery.ReasonInvalidConfiguration {
 		t.Errorf("a loopback address: %+v, %v", report, err)
@@ -417,7 +415,7 @@ func TestDeliver_findsSecondariesThatAreAhead(t *testing.T) {
 	}
 }
 
-// The fence is asked before a zone becomes visible and before it ceases to be; a name in use is a Conflict.
+// The fence is called before a zone is published and before its removal. A name in use is a Conflict.
 func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)

@@ -28,19 +28,19 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// signingServer is a secondary that signs, as a script: it serves what it is given with a serial of its own.
+// signingServer is a scripted signer.
 type signingServer struct {
 	addr netip.AddrPort
 
 	mu      sync.Mutex
 	serial  uint32
-	lines   []string            // of its zone but the SOA
-	history map[uint32][]string // lines of former serials
+	lines   []string            // of the zone, without the SOA
+	history map[uint32][]string // lines by former serial
 	soa     string              // timers of the SOA
 	refuses bool                // transfers
 	noIXFR  bool
-	whole   int // transfers of the whole zone
-	partial int // of differences
+	whole   int // AXFR answers
+	partial int // IXFR answers
 }
 
 const signerSOA = "86400 7200 3600000 360"
@@ -61,21 +61,19 @@ func newSigningServer(t *testing.T) *signingServer {
 	return s
 }
 
-// changeServer changes it, or reads of it.
 func (s *signingServer) changeServer(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// countTransfers returns those that it has answered: of the whole zone, of differences.
 func (s *signingServer) countTransfers() (whole, partial int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.whole, s.partial
 }
 
-// signZone has it serve lines, beside signatures, with a serial; 0: the next one.
+// signZone publishes lines plus signatures at a serial, 0 for the next.
 func (s *signingServer) signZone(at uint32, lines ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +140,7 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 	out.WriteMsg(answer)
 }
 
-// zoneAt is the zone with a TXT, as a plan at a serial, and as a signer has it.
+// zoneAt returns a zone of TXT records as a plan and as a signer's lines.
 func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
 	plan := planOf("u", "example.org.", at)
 	plan.SOA = delivery.RRset{Name: plan.Zone, Type: rdata.SOA, TTL: 3600, Data: []string{"ns1.provider.example. hostmaster.example.org. " + at.String() + " " + signerSOA}}
@@ -158,8 +156,8 @@ func zoneAt(at serial.Serial, texts ...string) (delivery.Plan, []string) {
 	return plan, lines
 }
 
-// S12.5: while a signer begins to sign a zone, a secondary has it from the primary, with the zone's serial, or from the
-// signer already, with a later one, which is no sign of a lost store.
+// S12.5: at the start of signing a secondary has the primary's serial or already the signer's later serial, which is
+// no sign of a lost store.
 func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -186,8 +184,9 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	}
 }
 
-// S6.14: a signer has the serial whose data it has, whatever its own serial is; a re-signing is no change, altered data
-// is none of a serial; servers behind it are compared with it; and no serial of it is ever ahead of the zone.
+// S6.14: a signer confirms the serial of the data served, at any serial of its own. A re-signing is no change,
+// altered data confirms nothing, servers behind the signer are compared with the signer, and none is ahead of the
+// zone.
 func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -218,7 +217,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	check := func(what string, plan delivery.Plan, confirmed serial.Serial, rows ...serial.Serial) {
 		t.Helper()
 		if confirmed == 0 {
-			plan.CallTimeout = time.Second // all of it is waited
+			plan.CallTimeout = time.Second // waits all of it
 		}
 		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {
@@ -278,7 +277,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	s.signZone(0, fourth...)
 	check("an altered SOA", thirteen, 0, 13, 0)
 	s.changeServer(func() { s.soa = signerSOA })
-	// It has lost its differences, or all it had, or knows no IXFR.
+	// The signer loses its journal, then its store, then IXFR.
 	s.signZone(0, fourth...)
 	s.changeServer(func() { clear(s.history) })
 	check("no differences", thirteen, 13, 13, 13)
@@ -287,10 +286,11 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	s.changeServer(func() { s.noIXFR = true })
 	s.signZone(6, fourth...)
 	check("no IXFR", thirteen, 13, 13, 13)
-	if whole, _ := s.countTransfers(); whole != 8 { // the first one, one for each altered zone, and these three
+	if whole, _ := s.countTransfers(); whole != 8 { // the first, one for each altered zone, and the last three
 		t.Errorf("%d transfers of the whole zone", whole)
 	}
-	// One look is enough for a server behind, also where the signer is transferred from first, as after a restart.
+	// After a restart a single comparison suffices for a server behind the signer, although the signer is transferred
+	// first.
 	s.changeServer(func() { public.serial.Store(s.serial) })
 	p = w.makeProvider(t, Secondary{Name: "public", Addr: public.addr, Signer: "signer"}, Secondary{Name: "signer", Addr: s.addr,
 		Signs: true})
@@ -306,14 +306,14 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 			t.Errorf("%d reaches %d: %v", c.has, c.want, got)
 		}
 	}
-	// A new provider, as after a restart, knows nothing and finds the same.
+	// A new provider confirms the same from an empty memory.
 	if report, err := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true}).Deliver(t.Context(), thirteen,
 		passFence); err != nil || report.Confirmed != 13 || !report.Proven {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
 
-// S6.14: a signer that hands out no transfers has no serial, and the row says what to do.
+// S6.14: the row of a signer that refuses transfers names the remedy.
 func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -335,8 +335,7 @@ func TestDeliver_saysWhySignersCannotBeCompared_S6_14(t *testing.T) {
 	}
 }
 
-// S6.11, S6.14: beside a signer, whose serial is far ahead, a secondary of the zone itself that is ahead is found as
-// ever.
+// S6.11, S6.14: a signer's far higher serial does not hide a plain secondary that is ahead.
 func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -353,8 +352,8 @@ func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 	}
 }
 
-// S6.14: the next transfer waits in proportion to what the last one took, and the first of a zone for no more than five
-// minutes of others.
+// S6.14: the next transfer waits in proportion to the last. A zone's first transfer waits at most five minutes for
+// others.
 func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	for _, c := range []struct {
@@ -379,7 +378,7 @@ func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	w.putZone(t, plan)
 	s.signZone(1000, lines...)
 	p := w.makeProvider(t, Secondary{Name: "signer", Addr: s.addr, Signs: true})
-	p.pace.free = time.Now().Add(time.Hour) // other zones of the class
+	p.pace.free = time.Now().Add(time.Hour) // spent on other zones of the class
 	verify := func(want serial.Serial, note string) {
 		t.Helper()
 		drift, err := p.Verify(t.Context(), plan)
@@ -405,7 +404,7 @@ func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	}
 }
 
-// S6.14: what is known of zones that have left the class does not stay.
+// S6.14: the memory of zones that left the class is freed.
 func TestSigned_forgetsZones(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
@@ -427,8 +426,8 @@ func TestSigned_forgetsZones(t *testing.T) {
 	}
 }
 
-// S6.14: the digest tells two zones apart exactly where they differ in what no signer makes, in any order and by any
-// way of differences. The simple twin is the sorted list of lines.
+// S6.14: two zones have the same digest exactly if they differ only in a signer's records, in any order and by any
+// path of changes. The oracle is the sorted list of lines.
 func FuzzDigest_isThatOfTheUnsignedZone_S6_14(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, one, two uint64) {
@@ -436,7 +435,7 @@ func FuzzDigest_isThatOfTheUnsignedZone_S6_14(f *testing.F) {
 		samples := []string{
 			"A 192.0.2.%d", "AAAA 2001:db8::%d", "TXT \"t%d\" \"x\"", "MX %d Mail.Example.ORG.", "CNAME c%d.example.org.", "SRV %d 1 2 srv.example.org.", "CAA %d issue \"ca.example\"", "TYPE65280 \\# 1 0%d",
 			"HTTPS %d . alpn=h2", "DS %d 13 2 " + strings.Repeat("AB", 32), "TLSA 3 1 1 %d0",
-			// what signers make
+			// records of a signer
 			"DNSKEY 256 3 13 AAA%d", "RRSIG A 13 2 300 20300101000000 20200101000000 %d example.org. AAAA", "NSEC n%d.example.org. A RRSIG", "NSEC3PARAM 1 0 %d -", "CDS %d 13 2 AB", "CDNSKEY 257 3 13 AAA%d",
 			"ZONEMD %d 1 1 " + strings.Repeat("AB", 48), "TYPE65534 \\# 1 0%d", "NSEC3 1 0 %d - 0000000000000000000000000000000A A",
 		}
@@ -487,7 +486,6 @@ func FuzzDigest_isThatOfTheUnsignedZone_S6_14(f *testing.F) {
 				t.Fatalf("the same: %v, by digest %v\n%v\n%v", same, !same, zones[0].lines, zones[1].lines)
 			}
 		}
-		// A plan of the same data has the same digest.
 		var sets []delivery.RRset
 		for line := range zones[0].lines {
 			rr := must.Get(mdns.NewRR(line))(t)

@@ -30,7 +30,7 @@ import (
 
 const secret = "a secret of both ends"
 
-// files are zones made on demand, each with a back end of its own: a server has its files from the start.
+// files has a back end for each zone: the files of a back end are fixed at its start.
 type files struct {
 	dir string
 
@@ -56,7 +56,6 @@ func (f *files) backendOf(zone name.Name) *masterfile.Backend {
 	return f.zones[zone]
 }
 
-// Apply refuses what is called poison, so that there is something to refuse.
 func (f *files) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
@@ -81,7 +80,6 @@ func (f *files) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (
 
 func (f *files) Health(context.Context) error { return nil }
 
-// inspectZone reads the file, past every server and client.
 func (f *files) inspectZone(t *testing.T, zone name.Name) []delivery.RRset {
 	t.Helper()
 	return f.readZone(t, f.pathOf(zone))
@@ -94,7 +92,6 @@ func (*files) readZone(t *testing.T, path string) []delivery.RRset {
 	return deliverytest.ReadRRsets(t, file, name.Name{})
 }
 
-// serveUnextended returns a server that has the protocol and none of its extensions.
 func serveUnextended(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		switch request.URL.Path {
@@ -108,8 +105,8 @@ func serveUnextended(handler http.Handler) http.Handler {
 	})
 }
 
-// Before zone files that BIND's own checker judges: a record that it refuses is named and costs the others nothing,
-// what waits for a later record is not refused for good, and a zone whose name servers are in it can be removed.
+// Behind named-checkzone, a refused record fails alone, a record that waits for a later one is retried, and a zone
+// with in-zone name servers can be removed.
 func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 	checkzone := rig.Need(rig.Find("named-checkzone", "hack/install-peers.sh"))(t)
 	for _, extended := range []bool{true, false} {
@@ -164,7 +161,7 @@ func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 	}
 }
 
-// The exam runs over HTTP against the reference server, with its extensions and without.
+// The server is the reference server, with and without its extensions.
 func TestProvider_passesTheExam(t *testing.T) {
 	for _, algorithm := range []protocol.Algorithm{protocol.SHA256, protocol.SHA512} {
 		extended := algorithm == protocol.SHA256
@@ -178,7 +175,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 			if !extended {
 				handler = serveUnextended(handler)
 				unsupported = func(set delivery.RRset) bool {
-					// Two MX preferences, octets that are no UTF-8.
+					// Two MX preferences; octets that are not UTF-8.
 					return set.Type == rdata.MX || set.Name.Labels()[0] == "control"
 				}
 			}
@@ -200,7 +197,7 @@ func TestProvider_passesTheExam(t *testing.T) {
 				Inspect: func(t *testing.T, zone name.Name) []delivery.RRset {
 					sets := backend.inspectZone(t, zone)
 					if !extended {
-						// Strings of their own are joined by the plain protocol, and that alone.
+						// The plain protocol joins character strings, and changes nothing else.
 						for i, set := range sets {
 							for j, data := range set.Data {
 								if data == `"twostrings"` {

@@ -5,7 +5,7 @@ package webhook
 
 import "time"
 
-// SetLeast sets how long an RRset has at least where others time out, and returns what sets it back.
+// SetLeast sets the least timeout of an RRset after others timed out.
 func SetLeast(to time.Duration) (back func()) {
 	was := least
 	least = to

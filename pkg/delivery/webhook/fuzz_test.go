@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// FuzzAnswer (attacks 52, 60): whatever comes back is a success in the protocol's own words or an error that can be
-// shown, with a reason and without anything of what was sent or answered.
+// FuzzAnswer (attacks 52, 60): any answer is a success of the protocol, or an error that quotes neither request nor
+// answer.
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "", []byte(`{"success":true,"message":"ok"}`))
 	f.Add(400, "", []byte(`{"success":false,"error":{"code":"INVALID_RECORD","message":"FOREIGN","details":{"a":[]}}}`))

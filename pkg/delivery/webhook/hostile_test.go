@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Attack 52: a redirect is an answer. No request, with what proves us, goes where it leads, whatever was asked.
+// Attack 52: a redirect does not carry signature and credentials to another server.
 func TestProvider_followsNoRedirect(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
@@ -56,7 +56,6 @@ func TestProvider_followsNoRedirect(t *testing.T) {
 	}
 }
 
-// A server that answers for another record than it was asked for proves nothing of this one.
 func TestProvider_verifyTakesNoOtherRecord(t *testing.T) {
 	for what, answer := range map[string]string{
 		"another name":   `"type":"A","domain":"example.com","subdomain":"mail"`,

@@ -31,14 +31,12 @@ import (
 
 var example = name.MustParse("example.com.")
 
-// seen is one request as a server got it.
 type seen struct {
 	method, uri string
 	header      http.Header
 	body        string
 }
 
-// peer is a server that answers as a test says and keeps what it was asked.
 type peer struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -124,7 +122,7 @@ func asError(t *testing.T, err error) *delivery.Error {
 	return failure
 }
 
-// A request is signed as it goes over the wire, with a nonce of its own.
+// The signature covers the request as sent, with a fresh nonce.
 func TestProvider_signsWhatItSends(t *testing.T) {
 	server := startPeer(t, answerWith(200, done))
 	provider := connectProvider(t, server.URL+"/a%20b/", nil)
@@ -157,7 +155,6 @@ func TestProvider_signsWhatItSends(t *testing.T) {
 	}
 }
 
-// One RRset, one answer: what the class, the record and the loop learn from it.
 func TestProvider_readsAnswers(t *testing.T) {
 	refusal := func(code string) string {
 		return fmt.Sprintf(`{"success":false,"error":{"code":%q,"message":"FOREIGN %s","details":{}}}`, code, secret)
@@ -168,7 +165,7 @@ func TestProvider_readsAnswers(t *testing.T) {
 		header     string
 		reason     delivery.Reason
 		code       string
-		aside      bool // in Failed, and the rest goes on
+		aside      bool // in Failed; delivery of the rest continues
 		permanent  bool
 		wholeClass bool
 		retry      time.Duration
@@ -302,7 +299,7 @@ func TestProvider_deletesAreDoneWhenNothingIsThere(t *testing.T) {
 		}
 		want := []string{"DELETE /records/A/example.com/www"}
 		if !c.done && !strings.Contains(c.body, "SERVER_ERROR") {
-			want = append(want, "GET /health") // whether it is the record's fault
+			want = append(want, "GET /health") // is the server or the record at fault?
 		}
 		if !slices.Equal(server.describeRequests(), want) {
 			t.Errorf("%s: %q", what, server.describeRequests())
@@ -341,7 +338,7 @@ func TestProvider_provesItselfByACertificate(t *testing.T) {
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
 	defer server.Close()
-	// Any pair does for this server: it takes its own.
+	// The server accepts any client certificate, so its own pair serves.
 	err := connectProvider(t, server.URL, func(c *webhook.Config) {
 		c.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		c.ClientCertificate = &server.TLS.Certificates[0]
@@ -380,7 +377,7 @@ func TestNew_refusesServersThatCannotBe(t *testing.T) {
 	}
 }
 
-// Attack 51: refused after resolution, with the address in the message and the way out.
+// Attack 51: addresses are refused after resolution, in a message with the address and the option that permits it.
 func TestProvider_connectsToNoLocalAddress(t *testing.T) {
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
@@ -389,7 +386,7 @@ func TestProvider_connectsToNoLocalAddress(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "[::ffff:a9fe:a9fe]", "0.0.0.0", "2130706433", "0x7f000001", "127.1"} {
 		provider := connectProvider(t, "http://"+host+port, func(c *webhook.Config) { c.AllowLocalAddresses = false })
 		failure := asError(t, provider.Health(t.Context()))
-		// Where the resolver makes no address of an odd form, that is as good.
+		// Equally safe: the resolver rejects the odd spelling.
 		odd := !strings.ContainsAny(host, "[:") && strings.Count(host, ".") != 3 && host != "localhost"
 		if !(failure.Reason == delivery.ReasonInvalidConfiguration && strings.Contains(failure.Message, "allowLocalAddresses")) && !(odd && failure.Reason == delivery.ReasonServerUnreachable) {
 			t.Errorf("%s: %v", host, failure)

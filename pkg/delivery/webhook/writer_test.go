@@ -25,7 +25,7 @@ import (
 
 const healthy = `{"status":"healthy","timestamp":"2025-12-30T10:00:00Z"%s}`
 
-// answerByPath answers by the path, and by the subdomain in a body.
+// answer gets the subdomain of a request.
 func answerByPath(health string, answer func(subdomain string) (int, string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/health" {
@@ -64,7 +64,7 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 	}
 }
 
-// A record that the server cannot handle holds up no other; a server that cannot handle any is left alone.
+// A record that the server cannot handle delays no other. If the server can handle none, the attempt ends.
 func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	var sets []delivery.RRset
 	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
@@ -88,7 +88,7 @@ func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	if asError(t, err).Reason != delivery.ReasonServerError || report.Confirmed != 0 || len(server.describeRequests()) != 1+4+1 {
 		t.Errorf("%+v, %v, %q", report, err, server.describeRequests())
 	}
-	// One that makes it silent is set aside too.
+	// A record without any answer fails alone, too.
 	server = startPeer(t, silentAbout("poison"))
 	report, err = connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = 2 * time.Second }).Deliver(t.Context(),
 		planOf(sets...), passFence)
@@ -97,7 +97,7 @@ func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	}
 }
 
-// silentAbout says nothing to a request with the word, until the client has gone, and does all else.
+// silentAbout never answers a request with word.
 func silentAbout(word string) http.HandlerFunc {
 	well := answerByPath("", func(string) (int, string) { return 200, done })
 	return func(w http.ResponseWriter, request *http.Request) {
@@ -111,7 +111,6 @@ func silentAbout(word string) http.HandlerFunc {
 	}
 }
 
-// answerUnhealthy says that it is not healthy.
 func answerUnhealthy(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == "/health" {
@@ -122,8 +121,8 @@ func answerUnhealthy(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Attack 8: no tenant holds up another's records by records that the server, or something before it, cannot handle.
-// RRsets in front in the canonical order are tried, and the neighbour's www goes out in the same attempt.
+// Attack 8: records that the server, or a proxy before it, cannot handle delay no other tenant. The poison is first
+// in canonical order, yet the neighbour's www is delivered in the same attempt.
 func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 40 {
@@ -135,7 +134,7 @@ func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 		status int
 		body   string
 		pause  time.Duration
-		most   int // poisonous records
+		most   int // attempted poison records
 		reason delivery.Reason
 	}{
 		"a server error":                  {status: 500, body: `{"success":false,"error":{"code":"SERVER_ERROR","message":"x"}}`, most: 40, reason: delivery.ReasonServerError},
@@ -191,8 +190,8 @@ func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	}
 }
 
-// An attempt begins with what has not failed yet, whether the changes are known or the whole zone is written; of what
-// failed before it asks for a bounded number.
+// An attempt begins with RRsets that have not failed, for known changes as for the whole zone, and retries a bounded
+// number of failed RRsets.
 func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 300 {
@@ -240,8 +239,8 @@ func TestProvider_writesLastWhatFailedLast(t *testing.T) {
 	}
 }
 
-// A server that takes A and CNAME alone has a zone with name servers, given that the class skips the NS at its apex:
-// they are not sent, not removed and not compared, and NS elsewhere are.
+// A server that supports only A and CNAME can serve a zone if the class skips the apex NS: never sent, removed or
+// compared. NS below the apex are.
 func TestProvider_skipsTheApexNS(t *testing.T) {
 	simple := answerByPath("", func(string) (int, string) { return 200, done })
 	server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
@@ -284,7 +283,7 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 			}
 		}
 	}
-	// NS that are not at the apex are a delegation, and not the provider's.
+	// NS below the apex are a delegation.
 	plan := planOf(makeRRset("sub", rdata.NS, "ns.example.net."))
 	if report, err := connectProvider(t, server.URL, func(config *webhook.Config) { config.OwnApexNS = true }).Deliver(t.Context(), plan,
 		passFence); err != nil || len(report.Failed) != 1 {
@@ -292,7 +291,6 @@ func TestProvider_skipsTheApexNS(t *testing.T) {
 	}
 }
 
-// A call ends within the plan's bound, whatever the class allows.
 func TestProvider_keepsThePlansTimeout(t *testing.T) {
 	server := startPeer(t, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
 	plan := planOf(makeRRset("a", rdata.A, "192.0.2.1"))
@@ -304,7 +302,7 @@ func TestProvider_keepsThePlansTimeout(t *testing.T) {
 	}
 }
 
-// With the quota used up, what takes no room goes on, and what is new is not asked for one by one.
+// At an exhausted quota, changes and removals continue, and new RRsets are not sent separately.
 func TestProvider_goesOnWithinAQuota(t *testing.T) {
 	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		if strings.HasPrefix(owner, "new") {
@@ -336,7 +334,7 @@ func TestProvider_saysWhichValuesDoNotFit(t *testing.T) {
 	if want := []string{"GET /health"}; !slices.Equal(server.describeRequests(), want) {
 		t.Errorf("%q", server.describeRequests())
 	}
-	// Where the server does not say what it has, nothing is known, and nothing is refused for good.
+	// If the server does not report its types, no value fails for good.
 	server = startPeer(t, answerWith(500, "x"))
 	report, err = connectProvider(t, server.URL, nil).Deliver(t.Context(), planOf(mixed), passFence)
 	if err != nil || len(report.Failed) != 1 || report.Failed[0].Err.Reason != delivery.ReasonServerError || report.Skipped != 0 {
@@ -411,7 +409,7 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 	if err != nil || report.Confirmed != 2 || !slices.Equal(sizes, []int{100, 100, 50}) || fences != 3 {
 		t.Errorf("%+v, %v, sizes %v, %d fences", report, err, sizes, fences)
 	}
-	// Size counts too: 100 of these are more than a body may have.
+	// 100 values of this size exceed the body limit.
 	sizes = nil
 	var big []delivery.RRset
 	for i := range 60 {
@@ -449,7 +447,6 @@ func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
 			t.Errorf("%s: %+v, %v", what, drift, err)
 		}
 	}
-	// Spelling is no difference, TTL is one.
 	server := startPeer(t, answerByPath("", nil))
 	server.Config.Handler = answerWith(200,
 		`{"success":true,"record":{"type":"AAAA","domain":"EXAMPLE.com","subdomain":"A","values":["2001:DB8:0::1"],"ttl":300}}`)
@@ -465,7 +462,7 @@ func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
 	}
 }
 
-// The zone stays at the provider when it is removed, and with it the name servers that it cannot be without.
+// The zone remains at the provider, with its mandatory name servers.
 func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
 	server := startPeer(t, answerByPath("", func(owner string) (int, string) {
 		return 400, `{"success":false,"error":{"code":"INVALID_RECORD","message":"x"}}`
@@ -478,7 +475,6 @@ func TestProvider_withdrawLeavesWhatAZoneNeeds(t *testing.T) {
 	}
 }
 
-// A large zone is compared in portions, and all of it in the end.
 func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 	server := startPeer(t, answerWith(404, `{"success":false,"error":{"code":"RECORD_NOT_FOUND","message":"x"}}`))
 	provider := connectProvider(t, server.URL, func(c *webhook.Config) { c.VerifyAtMost = 2 })
@@ -498,8 +494,8 @@ func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// Attack 8: however much the server cannot handle, the rest is confirmed, and of what it cannot handle another part
-// is tried each time.
+// Attack 8: any number of records that the server cannot handle leaves the rest confirmed. Each attempt retries
+// another part.
 func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
 	sets := func(count int) (sets []delivery.RRset) {

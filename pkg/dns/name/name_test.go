@@ -16,8 +16,7 @@ const (
 	label61 = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxy"
 )
 
-// TestParse_canonical proves S1.2: lower case, A-labels, trailing dot, the
-// whole text mapped before it is split and judged.
+// S1.2: lower case, A-labels, trailing dot. The whole text is mapped before the split into labels.
 func TestParse_canonical(t *testing.T) {
 	longest := strings.Join([]string{label63, label63, label63, label61}, ".") + "." // 255 octets
 	for _, tc := range []struct{ text, want string }{
@@ -68,7 +67,7 @@ func TestParse_canonical(t *testing.T) {
 	}
 }
 
-// TestParse_refusals proves S1.3; every message says what would be right.
+// S1.3. Every message names the remedy.
 func TestParse_refusals(t *testing.T) {
 	tooLong := strings.Join([]string{label63, label63, label63, label63}, ".") + "."
 	for _, tc := range []struct{ text, says string }{
@@ -116,7 +115,7 @@ func TestParse_refusals(t *testing.T) {
 		{"xn--999999999.org.", "IDNA"}, // overflow
 		{"\u0308a.org.", "IDNA"},       // leading combining mark
 		{"a\u200db.org.", "IDNA"},      // joiner out of place
-		{"\u2064.", "nothing"},         // nothing is left in front of the dot
+		{"\u2064.", "nothing"},         // the label in front of the dot is empty
 	} {
 		n, err := Parse(tc.text)
 		if err == nil {
@@ -132,7 +131,7 @@ func TestParse_refusals(t *testing.T) {
 	}
 }
 
-// TestParseIn_origin proves S1.1 and S1.1.
+// S1.1.
 func TestParseIn_origin(t *testing.T) {
 	origin := MustParse("example.org.")
 	for _, tc := range []struct{ text, want string }{
@@ -179,8 +178,7 @@ func TestParseRel_forms(t *testing.T) {
 	}
 }
 
-// TestRelIn_length proves the limit of S1.3 where a relative name meets its
-// zone.
+// S1.3 limits a relative name together with the zone.
 func TestRelIn_length(t *testing.T) {
 	origin := MustParse(strings.Join([]string{label63, label63, label63}, ".") + ".") // 193 octets
 	fits, long := MustRel(label61), MustRel(label61+"0")
@@ -193,8 +191,7 @@ func TestRelIn_length(t *testing.T) {
 	}
 }
 
-// TestCompare_RFC4034 holds the example of RFC 4034 §6.1, with the octets that
-// owner names cannot have in wire form.
+// RFC 4034 §6.1, without the octets outside owner names.
 func TestCompare_RFC4034(t *testing.T) {
 	sorted := []string{
 		"example", "a.example", "yljkjljk.a.example", "z.a.example", "zabc.a.example",
@@ -273,7 +270,7 @@ func TestName_parts(t *testing.T) {
 	}
 }
 
-// TestKey_form pins the stored form: it is part of the format of the store.
+// Keys are part of the storage format.
 func TestKey_form(t *testing.T) {
 	for _, tc := range []struct{ name, key string }{
 		{".", ""},
@@ -301,7 +298,7 @@ func TestKey_form(t *testing.T) {
 			t.Errorf("RelFromKey(%q) = %q; Key never writes it", key, r)
 		}
 	}
-	// A stored A-label is not judged by today's tables.
+	// Stored A-labels survive newer IDNA tables.
 	if n, err := FromKey("org.xn--zzzzzz."); err != nil {
 		t.Errorf("FromKey of a stored A-label: %q, %v", n, err)
 	}
@@ -354,7 +351,7 @@ func TestParse_allocatesNothing(t *testing.T) {
 	}
 }
 
-// TestCheckSpelling_policies proves S1.2: what a policy on the text would have to see stands there as itself.
+// S1.2: a policy sees the characters of the name, unescaped.
 func TestCheckSpelling_policies(t *testing.T) {
 	for _, tc := range []struct{ text, mapped string }{
 		{"＊.x.example.org.", `"*.x.example.org."`},

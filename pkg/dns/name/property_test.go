@@ -21,11 +21,11 @@ var (
 		}
 		n, err := Parse(strings.Join(parts, ".") + ".")
 		if err != nil {
-			t.Skip(err) // a drawn label that IDNA refuses
+			t.Skip(err) // IDNA refuses the drawn label
 		}
 		return n
 	})
-	// texts are near names and far from them.
+	// texts are names, near misses and noise.
 	texts = rapid.OneOf(
 		rapid.String(),
 		rapid.StringOfN(rapid.RuneFrom([]rune("aAzZ09-_/*.@。．ü\u00adß例xn-\u0308\u200d ")), 0, 40, -1),
@@ -33,8 +33,7 @@ var (
 	)
 )
 
-// TestParse_idempotent proves S1.2 for any text: what is accepted is
-// canonical, within the limits of S1.3, and parses to itself.
+// S1.2 for any text: an accepted name is canonical, within S1.3, and parses to itself.
 func TestParse_idempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkText(t, texts.Draw(t, "text")) })
 }
@@ -93,8 +92,7 @@ func FuzzParseName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkText(t, text) })
 }
 
-// TestCompare_twin holds Compare against the definition: names as sequences of
-// labels, the rightmost most significant (RFC 4034 §6.1).
+// RFC 4034 §6.1: names compare as sequences of labels, the rightmost most significant.
 func TestCompare_twin(t *testing.T) {
 	twin := func(a, b Name) int {
 		la, lb := a.Labels(), b.Labels()
@@ -113,8 +111,7 @@ func TestCompare_twin(t *testing.T) {
 	})
 }
 
-// TestKey_prefix proves what keys are for: at and below is one prefix range,
-// and two names never share a key.
+// A zone and its descendants are a single range of keys. Two names never share a key.
 func TestKey_prefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := names.Draw(t, "a"), names.Draw(t, "b")
@@ -130,7 +127,6 @@ func TestKey_prefix(t *testing.T) {
 	})
 }
 
-// TestRel_inverse proves that Rel and In are inverse and agree on order.
 func TestRel_inverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, origin, other := names.Draw(t, "n"), names.Draw(t, "origin"), names.Draw(t, "other")

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// S5.3: a value that does not parse is answered with the field of its type, what it takes and how a value looks, for
-// all types of several fields.
+// S5.3: a parse error names the field, the format and an example.
 func TestParse_namesTheField_S5_3(t *testing.T) {
 	for _, test := range []struct{ kind, text, want string }{
 		{"MX", "mail.example.org.", `1 field; MX has preference (a number 0-65535), exchange (a domain name), for example: 10 mail.example.org.`},
@@ -39,7 +38,7 @@ func TestParse_namesTheField_S5_3(t *testing.T) {
 	}
 }
 
-// Each example is a value of its type, and each field of several has a name.
+// Each example parses, and each of several fields has a name.
 func TestFormats(t *testing.T) {
 	digits := regexp.MustCompile(`<(\d\d) hexadecimal digits>`)
 	for _, f := range formats {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// FuzzParseValue: no input panics, and what is accepted keeps the promises.
+// Accepted values keep the promises of the package.
 func FuzzParseValue(f *testing.F) {
 	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
 		for _, text := range samples[mnemonic] {
@@ -52,7 +52,6 @@ func FuzzParseValue(f *testing.F) {
 	})
 }
 
-// joinStrings returns the text that character-strings carry together.
 func joinStrings(t interface{ Fatal(...any) }, wire []byte) []byte {
 	var all []byte
 	for d := newDecoder(wire, noMark); len(d.rest) > 0; {
@@ -64,7 +63,6 @@ func joinStrings(t interface{ Fatal(...any) }, wire []byte) []byte {
 	return all
 }
 
-// FuzzDecode: no octets panic, whatever the type.
 func FuzzDecode(f *testing.F) {
 	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
 		for _, text := range samples[mnemonic] {
@@ -79,8 +77,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkWire takes octets of any origin through the generic form: what is
-// accepted comes back as the same octets, but for the case of names. ParseWire reads them alike.
+// checkWire parses octets in the generic form. Accepted octets return unchanged, apart from the case of names, and
+// ParseWire accepts the same.
 func checkWire(t interface{ Fatalf(string, ...any) }, rt Type, wire []byte) {
 	generic := string(appendUpperHex([]byte(`\# `+strconv.Itoa(len(wire))+" "), wire))
 	v, err := Parse(rt, generic)
@@ -100,7 +98,7 @@ func checkWire(t interface{ Fatalf(string, ...any) }, rt Type, wire []byte) {
 	}
 }
 
-// fieldTexts draws the text of one field: mostly right, now and then wrong.
+// fieldTexts draws valid and some invalid texts of a field.
 func fieldTexts(k kind) *rapid.Generator[string] {
 	number := rapid.SampledFrom([]string{"0", "1", "255", "256", "65535", "65536", "4294967295", "4294967296", "007", "-1", "+1", "1x", "RSASHA256", "PKIX"})
 	switch k {
@@ -118,16 +116,15 @@ func fieldTexts(k kind) *rapid.Generator[string] {
 	case kindBase64:
 		return rapid.SampledFrom([]string{"AAAA", "AA==", "AB==", "A", "AAA", "AA AA", "!AAA", "aGVsbG8="})
 	}
-	return rapid.StringMatching(`(A )?(NS )?(AAAA )?(AAAA )?(HTTPS )?(TYPE65280)?`) // types, in order, as the library wants them
+	return rapid.StringMatching(`(A )?(NS )?(AAAA )?(AAAA )?(HTTPS )?(TYPE65280)?`) // type numbers ascend, as in the library
 }
 
-// TestEncode_twin holds this package's reader of types with plain fields against miekg/dns: it accepts nothing that the
-// library refuses, and reads the same.
+// The reader of plain fields accepts a subset of miekg/dns, and reads the same data.
 func TestEncode_twin(t *testing.T) {
 	plain := []kind{kindUint8, kindUint16, kindUint32, kindAlgorithm, kindCertificateType, kindName, kindIPv4, kindIPv6, kindHex, kindBase64, kindTypes}
 	for _, f := range formats {
 		if slices.ContainsFunc(f.fields, func(field field) bool { return !slices.Contains(plain, field.kind) }) || slices.Contains([]Type{DNSKEY, CDNSKEY}, f.of) {
-			continue // the library drops what follows the key
+			continue // the library drops fields after the key
 		}
 		t.Run(f.name, rapid.MakeCheck(func(t *rapid.T) {
 			parts := make([]string, len(f.fields))
@@ -146,7 +143,6 @@ func TestEncode_twin(t *testing.T) {
 	}
 }
 
-// TestDecode_mutated breaks the octets of every sample in every place.
 func TestDecode_mutated(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v := must.Get(Parse(rt, text))(t)
@@ -163,8 +159,7 @@ func TestDecode_mutated(t *testing.T) {
 	})
 }
 
-// TestParse_allocations keeps the write path light: the common types cost at
-// most the text they return.
+// Common types allocate at most the returned text.
 func TestParse_allocations(t *testing.T) {
 	for _, tc := range []struct {
 		rt   Type

@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestMasterFile_isReadByAll holds the forms that BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 agree on (S5.11): each
-// line was refused by one of them in another form.
+// Forms common to BIND 9.18, Knot 3.2, NSD 4.6 and PowerDNS 4.7 (S5.11): each line failed somewhere in another
+// form.
 func TestMasterFile_isReadByAll(t *testing.T) {
 	for _, tc := range []struct{ typ, text, rtype, data string }{
 		{"MX", "10 mail.example.", "MX", "10 mail.example."},

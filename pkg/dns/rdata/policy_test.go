@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// RFC 7208 §4.5: the version is the first word of the text, in any case, whatever strings the text is divided into.
+// RFC 7208 §4.5: the version is the first word of the joined strings, in any case.
 func TestIsSPF(t *testing.T) {
 	long := " " + strings.Repeat("a", 4000)
 	for text, want := range map[string]bool{

@@ -11,7 +11,6 @@ import (
 //go:embed testdata/values.txt
 var sampleText string
 
-// samples holds the values of testdata/values.txt by type.
 var samples = func() map[string][]string {
 	byType := map[string][]string{}
 	for line := range strings.Lines(sampleText) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestParseType_normalised proves S4.5: case-insensitive mnemonics or TYPE123, normalised.
+// S4.5.
 func TestParseType_normalised(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"A", "A"}, {"a", "A"}, {"aaaa", "AAAA"}, {"TYPE1", "A"}, {"type28", "AAAA"}, {"Type65280", "TYPE65280"},
@@ -39,8 +39,7 @@ func TestParseType_normalised(t *testing.T) {
 	}
 }
 
-// TestCheckRecord_everyNumber proves S5.4 for every number there is: Records are of the listed types, or of a number
-// that no judge knows.
+// S5.4 for all 65,536 numbers: a Record has a listed type, or a number unknown to every check.
 func TestCheckRecord_everyNumber(t *testing.T) {
 	list := "A AAAA AFSDB CAA CDNSKEY CDS CERT CNAME CSYNC DHCID DNAME DNSKEY DS EUI48 EUI64 HINFO HTTPS IPSECKEY KX L32 L64 LOC LP MX NAPTR NID NS OPENPGPKEY PTR RP SMIMEA SPF SRV SSHFP SVCB TLSA TXT URI"
 	listed := map[string]bool{}
@@ -75,7 +74,7 @@ func TestCheckRecord_everyNumber(t *testing.T) {
 	}
 }
 
-// FromRR hands on a line of a type that is no Record as it is written, for a reader that refuses, skips or reports it.
+// Callers refuse, skip or report such lines.
 func TestFromRR_otherTypes(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"HIP", "2  2001 AwEAAbdx\trvs", "2 2001 AwEAAbdx rvs"},

@@ -25,7 +25,6 @@ func mustType(t testing.TB, text string) Type {
 	return must.Get(ParseType(text))(t)
 }
 
-// eachSample calls do with every sample, in a stable order.
 func eachSample(t *testing.T, do func(t *testing.T, rt Type, text string)) {
 	for _, mnemonic := range slices.Sorted(maps.Keys(samples)) {
 		for i, text := range samples[mnemonic] {
@@ -34,7 +33,6 @@ func eachSample(t *testing.T, do func(t *testing.T, rt Type, text string)) {
 	}
 }
 
-// TestSamples_everyType: no type is listed that no test has seen.
 func TestSamples_everyType(t *testing.T) {
 	for _, f := range formats {
 		if len(samples[f.name]) == 0 {
@@ -48,8 +46,7 @@ func TestSamples_everyType(t *testing.T) {
 	}
 }
 
-// TestParse_everyType takes every sample the whole way: text, Value, wire,
-// Value. One spelling, relative names untouched, the library agrees.
+// Text to Value to wire and back: a single spelling, relative names unchanged, as miekg/dns reads the sample.
 func TestParse_everyType(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v, err := Parse(rt, text)
@@ -58,10 +55,9 @@ func TestParse_everyType(t *testing.T) {
 		}
 		checkValue(t, v)
 		wire := must.Get(v.Pack(origin))(t)
-		if rt.ByNumber() || v.Text == `1 . ipv6hint="::ffff:198.51.100.100,2001:db8::1"` { // which miekg/dns refuses
+		if rt.ByNumber() || v.Text == `1 . ipv6hint="::ffff:198.51.100.100,2001:db8::1"` { // miekg/dns refuses both
 			return
 		}
-		// miekg/dns reads the wire, and packs the same.
 		rr, _, err := mdns.UnpackRRWithHeader(mdns.RR_Header{Name: ".", Rrtype: uint16(rt), Class: 1, Rdlength: uint16(len(wire))},
 			slices.Clone(wire), 0)
 		if err != nil {
@@ -72,7 +68,6 @@ func TestParse_everyType(t *testing.T) {
 		if err != nil || !bytes.Equal(buffer[11:end], wire) {
 			t.Fatalf("the library packs %x as %x, %v", wire, buffer[11:end], err)
 		}
-		// And it reads the resolved text as the same octets.
 		resolved := must.Get(v.Resolve(origin))(t)
 		if rt == LOC {
 			return // floating point: see loc.go
@@ -88,7 +83,6 @@ func TestParse_everyType(t *testing.T) {
 	})
 }
 
-// checkValue holds what is true of every Value, whatever it was read from.
 func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 	again, err := Parse(v.Type, v.Text)
 	if err != nil || again != v {
@@ -121,8 +115,7 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 		if len(wire) > maxValue {
 			continue
 		}
-		// Resolved, the value has no relative names left: it is the same in any
-		// zone, as text and as octets.
+		// Text and octets are the same in any zone.
 		absolute, err := Parse(v.Type, resolved)
 		if err != nil || absolute.Text != resolved {
 			t.Fatalf("%s %q in %s is %q, which parses to %q, %v", v.Type, v.Text, zone, resolved, absolute.Text, err)
@@ -143,7 +136,7 @@ func checkValue(t interface{ Fatalf(string, ...any) }, v Value) {
 	}
 }
 
-// TestParse_spelling pins canonical texts: they are in hashes and in stores.
+// Canonical texts are part of hashes and of stored objects.
 func TestParse_spelling(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want, resolved string }{
 		{"MX", "10\t Mail ", "10 mail", "10 mail.zone.example."},
@@ -195,8 +188,7 @@ func TestParse_spelling(t *testing.T) {
 	}
 }
 
-// TestParse_TXT proves S5.3: bare text is one string, quoted as written, over
-// 255 octets is split.
+// S5.3: bare text is a single string, quoted strings stay, text over 255 octets is split.
 func TestParse_TXT(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tc := range []struct{ text, want string }{
@@ -242,19 +234,18 @@ func TestParse_TXT(t *testing.T) {
 			}
 		}
 	}
-	// In a file, several bare strings are several strings (RFC 1035 §5.1).
+	// RFC 1035 §5.1: in a file, each bare word is a string of its own.
 	if data, err := FromRR(TXT, "hello world", name.Name{}); err != nil || data != `"hello" "world"` {
 		t.Errorf("a file's TXT is %q, %v", data, err)
 	}
 }
 
-// TestParse_TXTOctets: whatever octets a string has, they come back.
 func TestParse_TXTOctets(t *testing.T) {
 	octets := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 700),
 		rapid.SliceOfN(rapid.SampledFrom([]byte("\"\\;()$@ \t\x00\n\r\x1b\x7f\xff.019a")), 0, 80))
 	rapid.Check(t, func(t *rapid.T) {
 		data := octets.Draw(t, "data")
-		// As people escape: everything, or only what has to be.
+		// Users escape all octets, or only special octets.
 		all, some := []byte{'"'}, []byte{'"'}
 		for _, c := range data {
 			all = appendDDD(all, c)
@@ -289,7 +280,7 @@ func TestParse_TXTOctets(t *testing.T) {
 	})
 }
 
-// bareIsLiteral: what S5.3 says of a text without quotes, told otherwise.
+// bareIsLiteral states the rule of S5.3 for unquoted text again.
 func bareIsLiteral(text string) bool {
 	if text == "" || strings.Trim(text, " \t") != text || text[0] == '"' || text == `\#` || strings.HasPrefix(text, `\# `) ||
 		strings.HasPrefix(text, "\\#\t") {
@@ -298,8 +289,7 @@ func bareIsLiteral(text string) bool {
 	return !slices.ContainsFunc([]byte(text), func(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
-// TestParse_refusals proves what S5.3, S5.4 and S5.8 refuse; every message says
-// what would be right.
+// Refusals of S5.3, S5.4 and S5.8. Every message names the remedy.
 func TestParse_refusals(t *testing.T) {
 	for _, tc := range []struct{ typ, text, says string }{
 		{"A", "", "empty"},
@@ -454,7 +444,7 @@ func TestParse_refusals(t *testing.T) {
 		{"NAPTR", `1 1 u s "!a|!b!" .`, "empty alternative"},
 		{"NAPTR", `1 1 u s "!a**!b!" .`, "nothing to repeat"},
 		{"NAPTR", `1 1 u s "![z-a]!b!" .`, "bracket"},
-		{"NAPTR", `1 1 u s "![[:word:]]!b!" .`, ""}, // named refuses a zone with any of these seven
+		{"NAPTR", `1 1 u s "![[:word:]]!b!" .`, ""}, // named refuses a zone with any of the next seven
 		{"NAPTR", `1 1 u s "![[:ascii:]]!b!" .`, ""},
 		{"NAPTR", `1 1 u s "![a-z-]!b!" .`, ""},
 		{"NAPTR", `1 1 u s "![A-[:alpha:]]!b!" .`, ""},
@@ -482,7 +472,6 @@ func TestParse_refusals(t *testing.T) {
 	}
 }
 
-// numberParameters returns n parameters of a service.
 func numberParameters(n int) string {
 	keys := make([]string, n)
 	for i := range keys {
@@ -491,7 +480,7 @@ func numberParameters(n int) string {
 	return strings.Join(keys, " ")
 }
 
-// TestParse_mostFields: as many fields as every server reads are taken (S5.11).
+// Accept as many fields as every server reads (S5.11).
 func TestParse_mostFields(t *testing.T) {
 	for _, tc := range []struct{ typ, text string }{
 		{"SVCB", "1 . " + numberParameters(62)},
@@ -503,8 +492,7 @@ func TestParse_mostFields(t *testing.T) {
 	}
 }
 
-// TestParse_cutNames: a name that ends in the middle is refused in every type. Knot 3.2 looks for names in the octets
-// of a zone file without asking where they end: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.11).
+// Knot 3.2 reads names beyond the end of the rdata: knotd and knotc spin or crash at "TYPE5 \# 1 FF" (S5.11).
 func TestParse_cutNames(t *testing.T) {
 	for _, f := range formats {
 		if !f.hasNames() {
@@ -518,7 +506,7 @@ func TestParse_cutNames(t *testing.T) {
 	}
 }
 
-// TestResolve_length proves S1.3 for names in rdata.
+// S1.3 for names in rdata.
 func TestResolve_length(t *testing.T) {
 	v := must.Get(Parse(MX, "10 mail"))(t)
 	long := name.MustParse(strings.Repeat("a.", 125)) // 251 octets
@@ -575,8 +563,7 @@ func TestTarget_types(t *testing.T) {
 	}
 }
 
-// TestAbsolute_everyName: another tool's value without the last dots means the same names, whatever the type. No format
-// with a name is left out.
+// Other tools omit trailing dots. The test covers each format with a name.
 func TestAbsolute_everyName(t *testing.T) {
 	want := map[string][2]string{
 		"NS":       {"ns1.example.net", "ns1.example.net."},
@@ -614,7 +601,7 @@ func TestAbsolute_everyName(t *testing.T) {
 	}
 }
 
-// TestPack_canonical proves RFC 4034 §6.2: names in lower case, uncompressed.
+// RFC 4034 §6.2: names in lower case, uncompressed.
 func TestPack_canonical(t *testing.T) {
 	v := must.Get(Parse(MX, "10 Mail.Zone.EXAMPLE."))(t)
 	wire, err := v.Pack(origin)
@@ -623,8 +610,7 @@ func TestPack_canonical(t *testing.T) {
 	}
 }
 
-// TestPacker_twin holds the way without a resolved text against the way with
-// one, for every sample and for names at the limits (S1.3).
+// For every sample, and for names at the limits (S1.3), packing needs no resolved text.
 func TestPacker_twin(t *testing.T) {
 	eachSample(t, func(t *testing.T, rt Type, text string) {
 		v := must.Get(Parse(rt, text))(t)
@@ -672,7 +658,7 @@ func TestAppendName_wire(t *testing.T) {
 	}
 }
 
-// Service parameters in any order, quoted or not, are what miekg/dns reads of them.
+// Service parameters, quoted or not and in any order.
 func TestParams_twin(t *testing.T) {
 	params := []string{
 		`mandatory=port`, `alpn="h2,h3"`, `alpn=h\050`, `alpn="a\\,b"`, `no-default-alpn`, `no-default-alpn=""`, `port=8443`, `port="53"`,
@@ -696,7 +682,7 @@ func TestParams_twin(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(text, "key7=") {
-			return // RFC 9460 §2.1 allows it, and miekg/dns does not read it
+			return // RFC 9460 §2.1 allows the value, miekg/dns does not read it
 		}
 		theirs, err := packByLibrary(rt, text, origin)
 		if err != nil || !equalButCase(wire, theirs) {
@@ -705,20 +691,19 @@ func TestParams_twin(t *testing.T) {
 	})
 }
 
-// packByLibrary is what miekg/dns makes of a text.
 func packByLibrary(rt Type, text string, origin name.Name) ([]byte, error) {
 	parser := mdns.NewZoneParser(strings.NewReader(". 0 IN "+rt.String()+" "+text+"\n"), origin.String(), "")
 	rr, ok := parser.Next()
 	if err := parser.Err(); err != nil || !ok {
 		return nil, fmt.Errorf("no record: %w", err)
 	}
-	const header = 11 // the root as owner, type, class, TTL, length
+	const header = 11 // root owner, type, class, TTL, length
 	buffer := make([]byte, 65535)
 	end, err := mdns.PackRR(rr, buffer, 0, nil, false)
 	return buffer[header:max(header, end)], err
 }
 
-// equalButCase compares octets without regard to the case of letters: names are lowered on the way.
+// equalButCase ignores ASCII case: names become lower case.
 func equalButCase(a, b []byte) bool {
 	lower := func(octets []byte) []byte {
 		octets = bytes.Clone(octets)
@@ -732,7 +717,7 @@ func equalButCase(a, b []byte) bool {
 	return bytes.Equal(lower(a), lower(b))
 }
 
-// TestParse_longestName: a name of 255 octets may be written relative to the root, as it may with its dot (S1.3).
+// A name of 255 octets parses with the last dot, and relative to the root without (S1.3).
 func TestParse_longestName(t *testing.T) {
 	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." + strings.Repeat("d", 61)
 	for _, rt := range []Type{NS, MX, SRV} {
@@ -761,8 +746,7 @@ func TestParse_longestName(t *testing.T) {
 	}
 }
 
-// TestParseStored_released: what was taken in once can be read for as long as it stands, in the spelling that it
-// stands in.
+// Stored values keep their spelling under stricter rules.
 func TestParseStored_released(t *testing.T) {
 	for _, tc := range []struct{ typ, text, want string }{
 		{"SVCB", "0 . alpn=h2", `0 . alpn="h2"`},

@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// renderFile reads a file and writes down what came out, a line for each.
 func renderFile(text string, opts ReadOptions) []string {
 	var out []string
 	for rr, err := range Read(strings.NewReader(text), opts) {
@@ -32,7 +31,7 @@ func renderFile(text string, opts ReadOptions) []string {
 	return out
 }
 
-// TestRead_syntax takes RFC 1035 §5.1 sentence by sentence.
+// RFC 1035 §5.1, sentence by sentence.
 func TestRead_syntax(t *testing.T) {
 	org := ReadOptions{Origin: name.MustParse("example.org.")}
 	guess := ReadOptions{Guess: func() name.Name { return name.MustParse("guess.example.") }}
@@ -142,8 +141,7 @@ func TestRead_longLine(t *testing.T) {
 	}
 }
 
-// TestRead_openParentheses: what must be read again is bounded, or a file of
-// opening parentheses would take for ever.
+// Without a bound on rescans, a small file takes forever.
 func TestRead_openParentheses(t *testing.T) {
 	got := renderFile(strings.Repeat("a. 5 TXT ( x\n\n;\n", 2000), ReadOptions{})
 	if len(got) == 0 {
@@ -207,7 +205,6 @@ func FuzzZonefile(f *testing.F) {
 			case err != nil:
 				t.Fatal(err)
 			default:
-				// Each record that was read is written as a line that reads the same.
 				checkLine(t, rr)
 			}
 		}

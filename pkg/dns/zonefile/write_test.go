@@ -26,7 +26,7 @@ import (
 
 var zone = name.MustParse("zone.example.")
 
-// makeApex returns what every zone has to begin with.
+// makeApex returns SOA and NS.
 func makeApex() []dns.Entry {
 	return []dns.Entry{
 		{Name: zone, Type: rdata.SOA, TTL: 360, Data: "ns.zone.example. hostmaster.zone.example. 2026112000 86400 7200 3600000 360"},
@@ -35,7 +35,6 @@ func makeApex() []dns.Entry {
 	}
 }
 
-// sampleValues yields the values of rdata's testdata that may be Records.
 func sampleValues(t *testing.T) iter.Seq[rdata.Value] {
 	text := must.Get(os.ReadFile("../rdata/testdata/values.txt"))(t)
 	return func(yield func(rdata.Value) bool) {
@@ -56,8 +55,7 @@ func sampleValues(t *testing.T) iter.Seq[rdata.Value] {
 	}
 }
 
-// entryOf puts a value at an owner of its own, so that no two get in each
-// other's way.
+// entryOf gives each value a separate owner, so that values do not conflict.
 func entryOf(t *testing.T, n int, v rdata.Value) dns.Entry {
 	data := must.Get(v.Resolve(zone))(t)
 	return dns.Entry{Name: name.MustParse(fmt.Sprintf("n%d.zone.example.", n)), Type: v.Type, TTL: uint32(n), Data: data}
@@ -85,7 +83,6 @@ func readZone(t testing.TB, text []byte) []dns.Entry {
 	return entries
 }
 
-// checkLine writes one record and reads it back.
 func checkLine(t testing.TB, rr RR) {
 	entry := dns.Entry{Name: rr.Name, Type: rr.Type, TTL: rr.TTL, Data: rr.Data}
 	if back := readZone(t, writeZone(t, []dns.Entry{entry})); len(back) != 1 || back[0] != entry {
@@ -111,7 +108,6 @@ func TestWrite_form(t *testing.T) {
 	}
 }
 
-// TestWrite_read: what Write writes, Read reads back, for every type.
 func TestWrite_read(t *testing.T) {
 	entries := makeApex()
 	for v := range sampleValues(t) {
@@ -145,23 +141,23 @@ func TestWrite_fails(t *testing.T) {
 	if err == nil || n == 0 || n >= len(many) {
 		t.Errorf("a writer that fails underway: %d entries, %v", n, err)
 	}
-	// An entry of a generic type with data that is none must not become a line.
+	// Invalid data of a generic type must not become a line.
 	if _, err := Write(&bytes.Buffer{}, slices.Values([]dns.Entry{{Name: zone, Type: 65280, Data: "x\ny"}})); err == nil || !strings.Contains(err.Error(), "zone.example.") {
 		t.Errorf("data that does not parse: %v", err)
 	}
 }
 
-// compileZone has BIND read a file and write it out again.
+// compileZone loads and rewrites a file with BIND.
 func compileZone(t *testing.T, text []byte) []byte {
 	t.Helper()
 	tool := rig.Need(rig.Find("named-compilezone", "hack/install-peers.sh"))(t)
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.zone"), filepath.Join(dir, "out.zone")
 	must.Succeed(t, os.WriteFile(in, text, 0o600))
-	// Our own judgement of names and of what stands beside what is elsewhere.
+	// Kubizone has its own checks of names and conflicts.
 	report, err := exec.Command(tool, "-i", "none", "-k", "ignore", "-n", "ignore", "-m", "ignore", "-r", "ignore", "-s", "full", "-o", out, zone.String(), in).CombinedOutput()
 	if err != nil {
-		// Name the entries, not the lines of a file that is gone.
+		// The file of the line numbers is gone: report the entries.
 		var refused []string
 		for line := range bytes.Lines(report) {
 			if _, after, ok := bytes.Cut(line, []byte(in+":")); ok {
@@ -201,8 +197,8 @@ func checkBIND(t *testing.T, entries []dns.Entry) {
 	}
 }
 
-// TestWrite_BIND proves S5.11 for the file and BIND: it loads every type that may be a Record and holds the same data,
-// also of unusual values: every sample with octets changed, cut and repeated, as far as rdata accepts it.
+// S5.11 for files and BIND: every Record type loads with the same data, including damaged samples accepted by
+// rdata.
 func TestWrite_BIND(t *testing.T) {
 	random := rand.New(rand.NewPCG(1035, 3597))
 	entries := makeApex()

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// peers are the members of one cluster on loopback, each with its directory, and the files that peers show each other.
+// peers are the members of a cluster on loopback, with a directory each and a shared certificate.
 type peers struct {
 	t       *testing.T
 	initial string
@@ -61,7 +61,7 @@ func (p *peers) configureCluster(name string) *Cluster {
 	return &c
 }
 
-// startMembers starts members together, for the first of them is ready only with the second.
+// The first member is ready only after the second.
 func (p *peers) startMembers(names ...string) map[string]error {
 	p.t.Helper()
 	type result struct {
@@ -128,7 +128,6 @@ func (p *peers) putKey(by, key string) {
 	}
 }
 
-// replaceMember lets a member in by a member that is alive, and starts it.
 func (p *peers) replaceMember(alive, joins string) {
 	p.t.Helper()
 	replaced := make(chan error, 1)
@@ -149,17 +148,17 @@ func (p *peers) replaceMember(alive, joins string) {
 	}
 }
 
-// E6: writes go on without one of three, and it has them when it is back.
+// E6: two of three members accept writes, and the third catches up later.
 func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
-	t.Parallel() // they wait, for the most part
+	t.Parallel()
 	p := newPeers(t, "a", "b", "c")
 	p.mustStart("a", "b")
 	p.putKey("a", "before")
-	p.mustStart("c") // one of the first, and only late
+	p.mustStart("c") // the founding member that starts late
 	p.stopMember("c")
 	p.putKey("b", "meanwhile")
 
-	// Its flags say other things of the others now; what is stored decides.
+	// The stored membership overrides different flags.
 	p.initial = "c=" + p.listen["c"]
 	p.mustStart("c")
 	for _, key := range []string{"before", "meanwhile"} {
@@ -171,9 +170,9 @@ func TestCluster_goesOnWithoutOneOfThree(t *testing.T) {
 	p.putKey("c", "after")
 }
 
-// E6: a member that lost its disk is told what to do, and does not vote in its own name; let in again, it follows.
+// E6: without a disk the member gets instructions, and casts no vote under the old name. After Replace it follows.
 func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
-	t.Parallel() // they wait, for the most part
+	t.Parallel()
 	p := newPeers(t, "a", "b", "c")
 	p.mustStart("a", "b", "c")
 	p.putKey("a", "k")
@@ -189,7 +188,7 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	p.stopMember("a")
 	p.putKey("c", "with the vote of the new member")
 
-	// The member that carries it out cannot be replaced by it, and a sole member has no place to give.
+	// A member cannot replace itself, and a sole member has no peer to replace.
 	if err := Replace(t.Context(), p.paths["b"], "b", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "run this on another member") {
 		t.Errorf("a member replaced itself: %v", err)
 	}
@@ -204,10 +203,10 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	}
 }
 
-// E6: a snapshot restored for the first of several members runs alone until the others are let in, whatever its flags
-// say; one that was not let in does not begin a cluster of its own.
+// E6: a snapshot restored for the first of several members runs alone, against the flags, until the others are
+// added. Those never start a second cluster.
 func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
-	t.Parallel() // they wait, for the most part
+	t.Parallel()
 	sole := startMember(t, openDirectory(t, t.TempDir()))
 	must.Get(connectMember(t, sole).Put(t.Context(), "kept", "v"))(t)
 	file := filepath.Join(t.TempDir(), "snapshot")
@@ -228,7 +227,7 @@ func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 		t.Fatalf("b began: %v", err)
 	}
 	p.replaceMember("a", "b")
-	// It answers once it has caught up and votes.
+	// Reads succeed once the member has caught up and votes.
 	var answer *clientv3.GetResponse
 	var err error
 	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -242,7 +241,7 @@ func TestDir_Restore_makesAMemberThatOthersJoin(t *testing.T) {
 	}
 }
 
-// E1, E6: a directory is one member's.
+// E1, E6.
 func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
 	p := newPeers(t, "a")
 	p.mustStart("a")
@@ -275,7 +274,7 @@ func TestCluster_refusesTheDirectoryOfAnother(t *testing.T) {
 	}
 }
 
-// E3: the peers' port is for clients with a certificate of the peers' CA.
+// E3: the peer port requires a certificate of the peers' CA.
 func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
 	p := newPeers(t, "a")
 	p.mustStart("a")
@@ -284,7 +283,7 @@ func TestCluster_answersNoPeerOfAnotherCA(t *testing.T) {
 	for what, certificates := range map[string][]tls.Certificate{"none": nil, "another CA's": {pair}} {
 		conn, err := tls.Dial("tcp", strings.TrimPrefix(p.listen["a"], "https://"), &tls.Config{InsecureSkipVerify: true, Certificates: certificates})
 		if err == nil {
-			// In TLS 1.3 the refusal of a client's certificate arrives with the first read.
+			// In TLS 1.3 a refused client certificate fails the first read.
 			conn.SetDeadline(time.Now().Add(time.Minute))
 			fmt.Fprintf(conn, "GET /members HTTP/1.1\r\nHost: a\r\n\r\n")
 			_, err = conn.Read(make([]byte, 1))
@@ -319,7 +318,6 @@ func TestCluster_Validate_saysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// peerFiles are a CA of peers and a certificate of it for loopback.
 func peerFiles(t *testing.T) Cluster {
 	t.Helper()
 	dir := t.TempDir()

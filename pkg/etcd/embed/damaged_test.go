@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// makeDamagedDirectory returns a directory that etcd has written and closed, and then another program wrote into.
 func makeDamagedDirectory(t *testing.T, damage func(t *testing.T, etcd string)) *Dir {
 	t.Helper()
 	path := t.TempDir()
@@ -44,7 +43,7 @@ func overwriteFile(t *testing.T, path string, at int64) {
 	must.Get(file.WriteAt([]byte(strings.Repeat("damage", 2000)), at))(t)
 }
 
-// E4: the error does not advise starting again where that does not help.
+// E4: the error advises a restart only where a restart helps.
 func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, etcd string){
 		"database":        func(t *testing.T, etcd string) { overwriteFile(t, filepath.Join(etcd, "member", "snap", "db"), 0) },
@@ -69,7 +68,7 @@ func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 	}
 }
 
-// An etcd that waits for entries its log has lost never takes writes. Stop does not wait with it.
+// An etcd that lost entries of its log waits forever.
 func TestStart_isStoppedWhereItCannotBecomeReady(t *testing.T) {
 	dir := makeDamagedDirectory(t, func(t *testing.T, etcd string) {
 		must.Succeed(t, os.Truncate(walFile(t, etcd), 4000))

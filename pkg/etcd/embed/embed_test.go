@@ -62,7 +62,7 @@ func TestMember_keepsWhatItStoredOverARestart(t *testing.T) {
 	}
 }
 
-// E3: the socket is in a directory of mode 0700, also where that directory was there before and open to every user.
+// E3: an existing directory, open to all users, gets mode 0700.
 func TestMember_isReachedByItsOwnerOnly(t *testing.T) {
 	path := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(path, "etcd"), 0o777))
@@ -87,7 +87,7 @@ func TestMember_startsInADirectoryTooDeepForASocket(t *testing.T) {
 	}
 }
 
-// E1
+// E1.
 func TestOpenDir_refusesADirectoryInUseAndNamesTheProcess(t *testing.T) {
 	path := t.TempDir()
 	first := openDirectory(t, path)
@@ -105,7 +105,7 @@ func TestOpenDir_refusesADirectoryInUseAndNamesTheProcess(t *testing.T) {
 	openDirectory(t, path)
 }
 
-// E2
+// E2.
 func TestOpenDir_refusesANewerFormat(t *testing.T) {
 	path := t.TempDir()
 	openDirectory(t, path).Close()
@@ -146,8 +146,8 @@ func TestOpenDir_saysWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// etcd tries again every four seconds to store its version, and cannot before the first entry is in its backend: a new
-// member on a slow machine has nothing wrong.
+// Until the first entry is in the backend, etcd fails to store the version, and retries every four seconds. On a
+// slow machine this is no fault.
 func TestMember_isSilentBeforeItsFirstEntry(t *testing.T) {
 	early := func(l *zap.Logger) {
 		l.Error("failed to update storage version", zap.String("cluster-version", "3.7.0"), zap.Error(errors.New("cannot detect storage schema version: missing term information")))
@@ -163,7 +163,7 @@ func TestMember_isSilentBeforeItsFirstEntry(t *testing.T) {
 	}
 }
 
-// E4: Fatal and Panic end the goroutine that met them, and only it.
+// E4: Fatal and Panic end only their goroutine.
 func TestFailure_becomesAnErrorThatSaysWhatToDo(t *testing.T) {
 	for name, report := range map[string]func(*zap.Logger, ...zap.Field){
 		"fatal": func(l *zap.Logger, f ...zap.Field) { l.Fatal("failed to save Raft hard state and entries", f...) },

@@ -21,8 +21,7 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The memory of a member for writes has a bound, and so has the part that it takes in again at its start: entries of 96
-// KiB, the largest Zone, are not there by the thousand.
+// Entries in memory are bounded, in operation and at start: an entry may have 96 KiB, the largest Zone.
 func TestMember_keepsLittleOfItsLogInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: memory is not measured under the race detector, which has its own")

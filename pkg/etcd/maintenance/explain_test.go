@@ -19,8 +19,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// answering is an etcd that fails each transaction with err, or without err at the end of its context. If recovers is
-// set, only the first transaction fails.
+// answering fails each transaction with err, or without err at the end of the context. If recovers is set, only the
+// first transaction fails.
 type answering struct {
 	clientv3.KV
 	err      error
@@ -56,7 +56,7 @@ func (a answeringTxn) Commit() (*clientv3.TxnResponse, error) {
 	return nil, a.ctx.Err()
 }
 
-// M5, F3, F7: an unknown outcome is called that, within five seconds.
+// M5, F3, F7: an unknown outcome is reported as unknown, within five seconds.
 func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 	unsafe, safe := clientv3.Compare(clientv3.ModRevision("k"), "=", 0), clientv3.Compare(clientv3.ModRevision("k"), "=", 5)
 	for name, given := range map[string]error{
@@ -89,7 +89,7 @@ func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// While the leader changes etcd refuses what only reads: it is asked again, and what writes is not.
+// A new leader's etcd refuses reads: they are retried, writes are not.
 func TestExplain_readsAreRepeated(t *testing.T) {
 	get, put := clientv3.OpGet("k"), clientv3.OpPut("k", "v")
 	for name, test := range map[string]struct {
@@ -120,7 +120,6 @@ func TestExplain_readsAreRepeated(t *testing.T) {
 	}
 }
 
-// A client that ends the request is told that, not that etcd is away.
 func TestExplain_requestsThatEndThemselves(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -58,7 +58,6 @@ func connectClient(t *testing.T, endpoint string) *clientv3.Client {
 	return client
 }
 
-// makeKeeper returns a Keeper that looks often.
 func makeKeeper(client *clientv3.Client) *Keeper {
 	return quickMeasured(client, metrics.NewKubeRegistry())
 }
@@ -78,7 +77,6 @@ func runKeeper(t *testing.T, k *Keeper) (stop func()) {
 	return stop
 }
 
-// startServer returns a server whose client is as the API server's.
 func startServer(t *testing.T, endpoint string) *store.Server {
 	t.Helper()
 	client := must.Get((&store.Etcd{Endpoint: endpoint}).Client())(t)
@@ -89,7 +87,7 @@ func startServer(t *testing.T, endpoint string) *store.Server {
 	return server
 }
 
-// fillStore writes through the ledger until etcd is full; it returns the refusal.
+// fillStore writes through the ledger until etcd is full, and returns the refusal.
 func fillStore(t *testing.T, write func(n int) error) error {
 	t.Helper()
 	for n := range 100_000 {
@@ -117,7 +115,8 @@ func mustBeNoSpace(t *testing.T, err error) {
 	}
 }
 
-// M2, M4: full of history, it says so, reads go on, it frees itself, writes go on and fsck is clean.
+// M2, M4: the Keeper reports the full etcd, reads continue, compaction frees space, writes continue, and fsck is
+// clean.
 func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 6<<20)
 	s := store.On(t, &store.Etcd{Endpoint: endpoint}, prefix)
@@ -151,13 +150,13 @@ func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {
 	s.MustBeClean()
 }
 
-// M2, M4: full of what is alive, nothing is deleted, and the log's next step is the one that helps: more quota.
+// M2, M4: full of live data, nothing is deleted, and the log advises more quota.
 func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	path, endpoint, stop := startSoleMember(t, 4<<20)
 	client := connectClient(t, endpoint)
 	k := makeKeeper(client)
 	n := 0
-	for made, err := 0, error(nil); err == nil; made++ { // as long as pages that bbolt left free make room
+	for made, err := 0, error(nil); err == nil; made++ { // free pages of bbolt take a few more writes
 		var refused error
 		for ; refused == nil && n < 10_000; n++ {
 			_, refused = client.Put(t.Context(), fmt.Sprintf("alive/%d", n), strings.Repeat("v", 32<<10))
@@ -189,7 +188,7 @@ func TestKeeper_waitsForQuotaWhereHistoryIsNotTheMatter(t *testing.T) {
 	}
 }
 
-// One tenant that writes the quota several times over does not fill etcd: history goes by what it takes.
+// One tenant that writes several quotas of history does not fill etcd.
 func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 	notUnderRace(t)
 	const quota = 32 << 20
@@ -210,7 +209,7 @@ func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 			if full, err := k.checkMembers(t.Context()); full || err != nil {
 				t.Fatalf("after %d MiB etcd is full: %t, %v", n*256>>10, full, err)
 			}
-			time.Sleep(20 * time.Millisecond) // etcd frees what is compacted by itself
+			time.Sleep(20 * time.Millisecond) // etcd frees compacted revisions in the background
 		}
 	}
 	if _, err := client.Get(t.Context(), "zone", clientv3.WithRev(first)); !errors.Is(err, rpctypes.ErrCompacted) {
@@ -222,7 +221,7 @@ func TestKeeper_compactsByWhatIsWritten(t *testing.T) {
 	}
 }
 
-// History that takes little stays for watches that resume.
+// Small histories stay, for watches that resume.
 func TestKeeper_leavesShortHistory(t *testing.T) {
 	notUnderRace(t)
 	_, endpoint, _ := startSoleMember(t, 0)
@@ -239,8 +238,7 @@ func TestKeeper_leavesShortHistory(t *testing.T) {
 	}
 }
 
-// countFree waits until etcd counts what a compaction freed. Pages that a reader may have seen are counted by a later
-// write.
+// countFree waits until etcd counts compacted pages. Pages in use by a reader count after a later write.
 func countFree(t *testing.T, client *clientv3.Client, endpoint string) {
 	t.Helper()
 	store.Eventually(t, "etcd counts what is free", func() bool {
@@ -250,7 +248,7 @@ func countFree(t *testing.T, client *clientv3.Client, endpoint string) {
 	})
 }
 
-// M1: more than half free is given back where the file is above half of the quota, by one server at a time, and not
+// M1: a file above half of the quota and more than half free is defragmented, by a single server at a time, and not
 // again for hours.
 func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	notUnderRace(t)
@@ -292,7 +290,8 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	}
 }
 
-// M3, M6: a real etcd passes, and is written once alone, where its log begins; a store for Kubernetes alone is named.
+// M3, M6: a real etcd passes with a single write, at the start of the log; a store for Kubernetes only is refused
+// by name.
 func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
@@ -320,7 +319,7 @@ func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 	}
 }
 
-// kubernetesOnly answers every transaction as kine answers those it does not know.
+// kubernetesOnly answers every transaction as kine answers unsupported transactions.
 func kubernetesOnly(t *testing.T, refusal error) (endpoint string) {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -345,8 +344,8 @@ func makeValues(n int) (values []string) {
 	return values
 }
 
-// notUnderRace skips what looks at etcd step by step: nothing of ours runs beside it, and etcd under the race detector
-// takes four times as long. The tests that stay run a Keeper beside writers.
+// notUnderRace skips tests of etcd alone: none of our goroutines run beside it, and the race detector makes etcd
+// four times slower.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -354,7 +353,7 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// An etcd whose members disagree answers nothing: the health check, the log and a metric say why (ledger A18).
+// An etcd with inconsistent members answers nothing: health check, log and a metric name the reason (ledger A18).
 func TestKeeper_saysThatEtcdIsCorrupt(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)

@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// startThreeMembers runs three members of one etcd, each of which its own server alone reaches.
+// startThreeMembers returns an endpoint per member, each for a single server.
 func startThreeMembers(t *testing.T, quota int64) (endpoints []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,12 +72,11 @@ func startThreeMembers(t *testing.T, quota int64) (endpoints []string) {
 	return endpoints
 }
 
-// Ledger A13: of three embedded members each is known to its own server alone. The server of the one that leads has
-// another member lead before it defragments its own; the others just defragment. Writes pass all the while, by a
-// member that is not stopped.
+// Ledger A13: each server knows only the embedded member beside it. The leader's server transfers leadership before
+// defragmenting; the others just defragment. Writes continue throughout, through a running member.
 func TestKeeper_handsOverBeforeTheLeaderIsDefragmented(t *testing.T) {
 	notUnderRace(t)
-	var asked []string // by the server that looks
+	var asked []string // by the checking server
 	var clients []*clientv3.Client
 	for _, endpoint := range startThreeMembers(t, 16<<20) {
 		client := store.Must(clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{
@@ -107,7 +106,7 @@ func TestKeeper_handsOverBeforeTheLeaderIsDefragmented(t *testing.T) {
 	revision := store.Must(clients[0].Get(t.Context(), "k")).Header.Revision
 	store.Must(clients[0].Compact(t.Context(), revision, clientv3.WithCompactPhysical()))
 	store.Eventually(t, "every member counts what is free", func() bool {
-		store.Must(clients[0].Put(t.Context(), "other", "v")) // what a member counts it counts with its next commit
+		store.Must(clients[0].Put(t.Context(), "other", "v")) // a commit updates the counts
 		return !slices.ContainsFunc(clients, func(c *clientv3.Client) bool { s := status(c); return s.DbSizeInUse >= s.DbSize/2 }) && leader() != nil
 	})
 

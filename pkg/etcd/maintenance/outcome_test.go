@@ -25,24 +25,23 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// fate is what becomes of a transaction on its way to etcd.
 type fate int
 
 const (
 	answered    fate = iota
-	lostBefore       // it does not arrive
-	lostAfter        // it is carried out, and its answer does not arrive
-	arrivesLate      // it is carried out after the next one, and its answer does not arrive
+	lostBefore       // lost on the way to etcd
+	lostAfter        // executed, and the answer lost
+	arrivesLate      // executed after the next transaction, and the answer lost
 	refusedByLeader
 )
 
-// line is the way to an etcd. It does with each transaction that writes what the next fate says, and answers the rest.
+// line is a connection to etcd. It applies the next fate to each write transaction, and passes reads.
 type line struct {
 	clientv3.KV
 	mu     sync.Mutex
 	next   func() fate
-	behind func() // what a message that is late does, once
-	// between runs before the second try of a write.
+	behind func() // the delayed transaction
+	// between runs before the second attempt of a write.
 	between func()
 	tries   int
 }
@@ -109,15 +108,15 @@ func fatesOf(all ...fate) func() fate {
 	}
 }
 
-// A write whose answer is lost is carried out once, and its client hears that; or that it was refused, if it was; or,
-// where another write hides it, that this is not known.
+// A write with a lost answer is executed once, and the client gets the result: success, refusal, or "unknown" if
+// another write has hidden the outcome.
 func TestOutcome_isFound(t *testing.T) {
 	t.Parallel()
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
 	type outcome string
 	const done, conflict, doubt outcome = "done", "conflict", "not known"
-	// As a change of a Record: the object and its zone move, the zone gets one more step.
+	// Like a change of a Record.
 	change := []string{"put zone", "put object", "add step"}
 	many := change
 	for n := range 2 * maxProbes {
@@ -128,7 +127,7 @@ func TestOutcome_isFound(t *testing.T) {
 		fates   []fate
 		between func(put func(key, value string), del func(key string))
 		want    outcome
-		version int64 // of the zone, or of the object where no zone is written: 1 before the write
+		version int64 // of the zone, or of the object in writes without a zone: 1 before the write
 	}{
 		"answered":                      {change, nil, nil, done, 2},
 		"not arrived":                   {change, []fate{lostBefore}, nil, done, 2},
@@ -225,7 +224,7 @@ func TestOutcome_isFound(t *testing.T) {
 			if got != done {
 				return
 			}
-			// The answer is as etcd's own.
+			// The answer equals etcd's own.
 			step := must.Get(client.Get(t.Context(), at+"step"))(t)
 			for i, one := range response.Responses {
 				at := one.GetResponsePut().GetHeader().GetRevision() + one.GetResponseDeleteRange().GetHeader().GetRevision()
@@ -238,8 +237,8 @@ func TestOutcome_isFound(t *testing.T) {
 	}
 }
 
-// Several writers add steps to one chain, one or several at a time, each on what it has read, over lines that lose and
-// delay messages. What was acknowledged is in the chain, once, and nothing that was refused.
+// Several writers extend a chain of steps over lines with losses and delays. Acknowledged steps are in the chain
+// once, refused steps never.
 func TestOutcome_chainOfManyWriters(t *testing.T) {
 	t.Parallel()
 	_, endpoint, _ := startSoleMember(t, 0)
@@ -300,7 +299,6 @@ func TestOutcome_chainOfManyWriters(t *testing.T) {
 	}
 }
 
-// A leader that hands over, again and again, costs no writer of three members an error.
 func TestOutcome_whileLeadersHandOver(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()

@@ -24,7 +24,6 @@ func TestReadChanges_asExternalDNSWritesThem(t *testing.T) {
 	}
 }
 
-// The body is bounded: more is an error, and is not kept.
 func TestReadEndpoints_areBounded(t *testing.T) {
 	if _, err := ReadEndpoints(io.LimitReader(spaces{}, MaxBody+10)); err == nil || !strings.Contains(err.Error(), "octets") {
 		t.Errorf("%v", err)

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A condensed step does what its steps do, has nothing that came and went, and condenses with those that follow as
-// they do.
+// A condensed step equals the steps, without values that came and went, and condenses with later steps.
 func TestCondense(t *testing.T) {
 	owner := must.Get(name.ParseRel("www"))(t)
 	for seed := range uint64(100) {

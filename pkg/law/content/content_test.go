@@ -24,7 +24,7 @@ func makeHeader() Header {
 	return Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}
 }
 
-// parseSets reads "owner ttl type data" lines into RRsets in canonical order.
+// parseSets reads lines "owner ttl type data" into RRsets in canonical order.
 func parseSets(t rapid.TB, lines ...string) []RRset {
 	t.Helper()
 	var sets []RRset
@@ -130,7 +130,7 @@ func TestContactName_refusals(t *testing.T) {
 	}
 }
 
-// Any local part is one label: the rname has one label more than the domain.
+// Any local part becomes a label, in front of the domain's.
 func TestContactName_isOneLabelAndTheDomain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		local := rapid.StringMatching(`[!-~]{1,20}`).Filter(func(s string) bool { return !strings.ContainsAny(s, "\"\\") }).Draw(t, "local")
@@ -154,7 +154,7 @@ func TestNameServerRRsets_S6_2(t *testing.T) {
 	h.NameServers = []NameServer{
 		{Name: "ns2", Addresses: []string{"192.0.2.2", "2001:DB8::2"}},
 		{Name: "NS1.Example.ORG.", Addresses: []string{"192.0.2.1"}},
-		{Name: "ns.example.net.", Addresses: []string{"192.0.2.99"}}, // elsewhere: no glue
+		{Name: "ns.example.net.", Addresses: []string{"192.0.2.99"}}, // outside the zone: no glue
 		{Name: "@", Addresses: []string{"192.0.2.3"}},
 		{Name: "ns2", Addresses: []string{"192.0.2.4", "192.0.2.2"}},
 		{Name: "not a name", Addresses: []string{"192.0.2.5"}},
@@ -223,8 +223,7 @@ var (
 	})
 )
 
-// The TTL of an RRset must not depend on the order in which its Records came,
-// and must mean the smallest of theirs whatever the zone's ttl is.
+// In any order of arrival, and for any ttl of the zone.
 func TestTTL_mergeIsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, MaxTTL).Draw(t, "zone")
@@ -257,8 +256,8 @@ func TestResolve_canonicalRdataOrder(t *testing.T) {
 	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
-// A record that the law would refuse is an error of Resolve, left out of Entries
-// and named by Check; the rest is served.
+// Resolve fails for a record that the law would refuse, Entries omits and Check names the record, and the others
+// are served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	h := makeHeader()
 	long := strings.TrimSuffix(strings.Repeat(strings.Repeat("a", 49)+".", 4), ".")
@@ -313,11 +312,11 @@ func TestEntries_S6_1(t *testing.T) {
 	}
 	equalLines(t, showEntries(slices.Collect(Entries(h, 9, slices.Values(sets)))), want...)
 
-	// S6.2: nameServers add to NS Records and to addresses at the same names.
+	// S6.2: nameServers add to NS Records and addresses at the same names.
 	h.NameServers = []NameServer{{Name: "ns2.example.org.", Addresses: []string{"192.0.2.3", "192.0.2.2"}}, {Name: "zz", Addresses: []string{"192.0.2.4"}}}
 	entries := slices.Collect(Entries(h, 9, slices.Values(sets)))
 	want[0] = "example.org. 360 IN SOA ns2.example.org. hostmaster.example.org. 9 86400 7200 3600000 360"
-	// In octets (RFC 4034 §6.3) "zz" comes first: its label is the shorter one.
+	// In octets (RFC 4034 §6.3) "zz" sorts first, as the shorter label.
 	want = slices.Insert(want, 2, "example.org. 100 IN NS zz.example.org.")
 	want = slices.Insert(want, 11, "ns2.example.org. 20 IN A 192.0.2.3")
 	want = append(want, "zz.example.org. 360 IN A 192.0.2.4")
@@ -341,7 +340,7 @@ func TestEntries_S6_1(t *testing.T) {
 		}
 	}
 	for range Entries(h, 9, slices.Values(sets)) {
-		break // must not go on
+		break // the iterator must stop here
 	}
 }
 
@@ -350,7 +349,7 @@ func TestEntries_ofAnEmptyZone(t *testing.T) {
 	equalLines(t, showEntries(entries), "example.org. 360 IN SOA ns.example.org. hostmaster.example.org. 3 86400 7200 3600000 360")
 }
 
-// A name server at or below the cut without an address is the child's matter alone (attack 70).
+// A child's name server at or below the cut without an address concerns only the child (attack 70).
 func TestCut_S6_3(t *testing.T) {
 	parent := name.MustParse("example.org.")
 	child := makeHeader()
@@ -370,7 +369,7 @@ func TestCut_S6_3(t *testing.T) {
 	for _, set := range cut {
 		got = append(got, fmt.Sprint(set.Owner, " ", set.TTL, " ", set.Type, " ", set.Data))
 	}
-	// ns1 is there in two spellings; ns1-b has no address, and is left out.
+	// ns1 has two spellings; ns1-b has no address and is omitted.
 	equalLines(t, strings.Join(got, "\n"),
 		"dev 40 NS [ns.example.net. ns.example.org. ns1.dev.example.org. ns2.dev.example.org.]",
 		"ns1.dev 9 A [192.0.2.1 192.0.2.3]",
@@ -404,14 +403,13 @@ func TestCut_S6_3(t *testing.T) {
 			t.Errorf("%s counts %v for %s", other, got, child.FQDN)
 		}
 	}
-	// The root's children are cuts like any other.
+	// The root's children are cuts, too.
 	if got := Cut(name.Root, child, lookup); len(got) != 4 || got[0].Owner.String() != "dev.example.org" {
 		t.Errorf("the root counts %v", got)
 	}
 }
 
-// S6.7, on the header: each change changes the hash, and what is no change of
-// the definition does not.
+// S6.7, on the header.
 func TestHash_S6_7_header(t *testing.T) {
 	base := func() Header {
 		h := makeHeader()
@@ -439,7 +437,7 @@ func TestHash_S6_7_header(t *testing.T) {
 		"spelling of a name":    func(h *Header) { h.PrimaryNameServer = "ns1.example.org." },
 		"contact":               func(h *Header) { h.Contact = "dns@example.com" },
 		"contact, a dot":        func(h *Header) { h.Contact = "d.ns@example.org" },
-		// Not a mere list: the first one is the mname (S6.5).
+		// The first name server is the mname (S6.5), so order matters.
 		"nameServers order":   func(h *Header) { slices.Reverse(h.NameServers) },
 		"one nameServer less": func(h *Header) { h.NameServers = h.NameServers[:1] },
 		"no nameServers":      func(h *Header) { h.NameServers = nil },
@@ -472,13 +470,13 @@ func TestHash_S6_7_header(t *testing.T) {
 	if hash := base().Hash(state); hashes[hash] != "" || len(hash) != 64 {
 		t.Errorf("hash %s with another content state", hash)
 	}
-	// Every field of Header must be in the tables above.
+	// The tables above must cover every field of Header.
 	if fields := reflect.TypeFor[Header]().NumField(); fields != 9 {
 		t.Errorf("Header has %d fields: is the new one hashed and tested here?", fields)
 	}
 }
 
-// The hash stands in objects and is compared across versions.
+// Objects store the hash, for comparison between versions.
 func TestHash_isPinned(t *testing.T) {
 	h := makeHeader()
 	h.NameServers = []NameServer{{Name: "ns1", Addresses: []string{"192.0.2.1"}}}
@@ -493,7 +491,7 @@ func TestHash_isPinned(t *testing.T) {
 	}
 }
 
-// S6.7, on the content: same definition ⇔ same state, in any order.
+// S6.7, on the content: same definition ⇔ same state.
 func TestElements_S6_7(t *testing.T) {
 	lines := []string{
 		"www inherit A 192.0.2.1", "www inherit A 192.0.2.2", "www inherit AAAA 2001:db8::1", "www 60 TXT \"x\"", "w.w inherit A 192.0.2.1",
@@ -526,7 +524,7 @@ func TestElements_S6_7(t *testing.T) {
 	})
 }
 
-// A row can never be written so that it counts as a TTL, or as another row.
+// No spelling of a row counts as a TTL, or as another row.
 func TestElement_kindsAreApart(t *testing.T) {
 	seen := map[string]string{}
 	for _, row := range []Row{
@@ -564,7 +562,7 @@ func TestTransaction_jsonRoundTrip(t *testing.T) {
 			t.Errorf("%s\ncame back as %+v", data, back)
 		}
 	}
-	// The common step is small: it is written with every record.
+	// Every record write stores a step, so the common step must be small.
 	step := Step{N: 7, From: 2026112000, Serial: 2026112001, State: state, Added: []Row{{name.MustRel("www"), rdata.A, "192.0.2.1"}}, TTLs: []TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &inherit}}}
 	data := must.Get(json.Marshal(Transaction{Steps: []Step{step}}))(t)
 	if len(data) > 200 {
@@ -572,7 +570,6 @@ func TestTransaction_jsonRoundTrip(t *testing.T) {
 	}
 }
 
-// unpackEntries returns what Pack says as entries, read back from the octets.
 func unpackEntries(t *testing.T, h Header, sets []RRset) []dns.Entry {
 	t.Helper()
 	var entries []dns.Entry
@@ -589,7 +586,7 @@ func unpackEntries(t *testing.T, h Header, sets []RRset) []dns.Entry {
 	return entries
 }
 
-// TestPack_isEntries proves that S6.1 has one answer, as text and as octets.
+// S6.1.
 func TestPack_isEntries(t *testing.T) {
 	long := strings.Repeat("a.", 120) + "a"
 	sets := parseSets(t,
@@ -611,7 +608,7 @@ func TestPack_isEntries(t *testing.T) {
 	}
 }
 
-// TestPack_endsWithItsReader: the sequence stops when told to, and runs again.
+// The iterator stops with the reader, and can run again.
 func TestPack_endsWithItsReader(t *testing.T) {
 	sequence := Pack(makeHeader(), 7, slices.Values(parseSets(t, "@ inherit NS ns1", "a inherit A 192.0.2.1", "b inherit A 192.0.2.2")))
 	for most := 1; most <= 4; most++ {
@@ -627,7 +624,7 @@ func TestPack_endsWithItsReader(t *testing.T) {
 	}
 }
 
-// TestPack_unpackable: what is listed and has no octets is an error, and the last thing said.
+// An entry without octets is an error, and the last element.
 func TestPack_unpackable(t *testing.T) {
 	sets := []RRset{{Owner: name.MustRel("a"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"nonsense"}}, {Owner: name.MustRel("b"), Type: rdata.A, TTL: InheritTTL(), Data: []string{"192.0.2.1"}}}
 	n := 0

@@ -23,7 +23,7 @@ func nameIn(t testing.TB, text, zone string) name.Name {
 	return must.Get(name.ParseIn(text, name.MustParse(zone)))(t)
 }
 
-// S4.6, its table row by row and then each of its sentences.
+// S4.6: the rows of the table, then the sentences.
 func TestMatch_S4_6(t *testing.T) {
 	for _, row := range []struct{ pattern, allows, refuses string }{
 		{"*", "www a.b.c * _dmarc", "@"},
@@ -40,34 +40,34 @@ func TestMatch_S4_6(t *testing.T) {
 		{"www.example.org.", "www", "www.example.org @"},
 		{"www.example.org", "www.example.org", "www"},
 		{"example.org.", "@", "www"},
-		// "@" as last label is this zone's fqdn.
+		// "@" as last label is the zone's fqdn.
 		{"*.@", "www a.b", "@"},
 		{"www.@", "www", "a.www @"},
-		// A leading "*": one or more labels, absolute too.
+		// A leading "*": one or more labels, also in absolute patterns.
 		{"*.example.org.", "a a.b", "@"},
 		{"*.org.", "a a.b", "@"},
 		{"*.", "a a.b", "@"},
-		// "*" never matches the apex, whichever label it is in.
+		// "*" never matches the apex, in any label.
 		{"*.org.", "a", "@"},
 		{"ex*.org.", "", "@ a"},
 		{"example.*.", "", "@ a"},
 		{"www.ex*le.org.", "www", "@ a"},
-		// "*" within a label may match nothing of it, several may stand in one.
+		// "*" within a label may match nothing; a label may have several.
 		{"*foo", "foo barfoo", "fo a.foo"},
 		{"a*b*c", "abc axbxc abbc", "acb ab"},
 		{"a*a*a", "aaa axaxa", "aa a"},
 		{"*a*", "a ba ab bab", "b"},
-		// Any other whole label: exactly one.
+		// A whole label "*" elsewhere: exactly one.
 		{"a.*.b", "a.x.b", "a.b a.x.y.b"},
 		{"*.*.*", "a.b.c a.b.c.d", "a.b"},
-		// S1.2: names and patterns are mapped before they are compared.
+		// S1.2: names and patterns are mapped before comparison.
 		{"WWW", "www", "ww"},
 		{"bücher", "bücher xn--bcher-kva BÜCHER", "bucher"},
 		{"*。dev", "a.dev", "dev"},
 		{"www．example．org。", "www", "@"},
 		{"xn--bcher-kva", "bücher", "@"},
 		{"r3---x", "r3---x", "r3--x"},
-		// Other names' zones.
+		// Zones of other names.
 		{"*.other.org.", "", "@ a other.org"},
 		{".", "", "@ a"},
 		{"org.", "", "@ a"},
@@ -90,7 +90,6 @@ func TestMatch_S4_6(t *testing.T) {
 	}
 }
 
-// A name outside the zone is no name of the zone, whatever the pattern says.
 func TestMatch_outsideTheZone(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	for _, text := range []string{"*.org.", "www.example.net.", "*.", "*", "www"} {
@@ -120,34 +119,34 @@ func TestMatch_root(t *testing.T) {
 	}
 }
 
-// S4.8: its rule names the underscore label literally.
+// S4.8: the rule names the underscore label literally.
 func TestNamesUnderscore_S4_14(t *testing.T) {
 	for _, row := range []struct {
 		pattern, name string
 		want          bool
 	}{
 		{"_acme-challenge.*", "_acme-challenge.www", true},
-		{"_acme-challenge.*", "_dmarc.www", false}, // no match at all
+		{"_acme-challenge.*", "_dmarc.www", false}, // no match
 		{"_acme-challenge.*.example.org.", "_acme-challenge.www", true},
 		{"_dmarc", "_dmarc", true},
 		{"*", "_dmarc", false},
 		{"_*", "_dmarc", false},
 		{"_acme-*.*", "_acme-challenge.www", false},
 		{"*.www", "_acme-challenge.www", false},
-		{"www", "www", false}, // nothing to name
+		{"www", "www", false}, // no underscore label
 		{"*._domainkey", "s1._domainkey", true},
 		{"*._domainkey.*", "s1._domainkey.www", true},
 		{"_443._tcp.*", "_443._tcp.www", true},
 		{"*._tcp.*", "_443._tcp.www", false},
 		{"_443.*.www", "_443._tcp.www", false},
-		{"a_b", "a_b", false}, // "_" does not begin the label
+		{"a_b", "a_b", false}, // "_" within the label
 	} {
 		if got := mustParse(t, row.pattern).NamesUnderscore(nameIn(t, row.name, "example.org."),
 			name.MustParse("example.org.")); got != row.want {
 			t.Errorf("%q names the underscore of %q: %v, want %v", row.pattern, row.name, got, row.want)
 		}
 	}
-	// The zone's own labels have no holder in this zone.
+	// The zone's own labels have no holder in the zone.
 	zone := name.MustParse("_tcp.example.org.")
 	if mustParse(t, "www._tcp.example.org.").NamesUnderscore(nameIn(t, "www", "_tcp.example.org."), zone) {
 		t.Error("www in _tcp.example.org. has no underscore label below the zone")
@@ -187,7 +186,7 @@ func TestString_isCanonical(t *testing.T) {
 	}
 }
 
-// CanMatch counts octets: a pattern may leave no room for a name.
+// CanMatch counts octets.
 func TestCanMatch_length(t *testing.T) {
 	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 63) + "." // 193 octets
 	for _, row := range []struct {
@@ -211,11 +210,11 @@ func TestCanMatch_length(t *testing.T) {
 	}
 }
 
-// bruteMatch is S4.6 read aloud: every number of labels for a leading "*",
-// every number of characters for any other.
+// bruteMatch follows S4.6 literally: every number of labels for a leading "*", every number of characters for
+// others.
 func bruteMatch(pattern, n, zone string) bool {
 	labels := func(text string) []string {
-		if text = strings.TrimRight(text, "."); text == "" { // two dots under the root zone
+		if text = strings.TrimRight(text, "."); text == "" { // two dots, under the root zone
 			return nil
 		}
 		return strings.Split(text, ".")
@@ -263,7 +262,7 @@ func bruteMatch(pattern, n, zone string) bool {
 	return false
 }
 
-// Few letters and short labels, so that names and patterns meet often.
+// Few letters and short labels, so that names and patterns match often.
 var (
 	nameLabels    = rapid.StringMatching(`_?[ab]{1,4}`)
 	patternLabels = rapid.OneOf(nameLabels, rapid.Just("*"), rapid.StringMatching(`_?(\*?[ab]{1,2}){1,2}\*?`))
@@ -319,13 +318,13 @@ func TestMatch_agreesWithBruteForce(t *testing.T) {
 			}
 		}
 	})
-	if matches < 20 && !testing.Short() { // which draws a fifth
+	if matches < 20 && !testing.Short() { // a short run draws a fifth
 		t.Fatalf("only %d matches: the test says little", matches)
 	}
 }
 
-// Where CanMatch is true there is a name to show for it: stars filled in, laid
-// over the zone where the pattern reaches into it.
+// If CanMatch is true, some name matches: with stars filled in, laid over the zone where the pattern reaches into
+// it.
 func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone, text := zones.Draw(t, "zone"), drawPattern(t)
@@ -345,8 +344,8 @@ func TestCanMatch_agreesWithBruteForce(t *testing.T) {
 	})
 }
 
-// listCandidates returns names in the zone, one of which matches if any does: below
-// the zone, each pattern label with its stars as nothing or as "x".
+// listCandidates returns names in the zone, among them a match if any exists: below the zone, each star becomes
+// nothing or "x".
 func listCandidates(pattern, zone string) []string {
 	all := []string{zone}
 	labels := strings.Split(strings.TrimSuffix(strings.TrimSuffix(pattern, ".@"), "."), ".")
@@ -421,7 +420,7 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// The worst pattern and label there can be: a backtracking matcher takes years.
+// The worst pattern and label: a backtracking matcher takes years.
 func makeWorstPattern(t testing.TB) (Pattern, name.Name, name.Name) {
 	zone := name.MustParse("example.org.")
 	return mustParse(t, strings.Repeat("*a", 31)+"*b"), nameIn(t, strings.Repeat("a", 63)+"."+strings.Repeat("a", 63)+"."+
@@ -450,7 +449,7 @@ func BenchmarkMatch(b *testing.B) {
 			p.Match(n, zone)
 		}
 	})
-	// ns/op must grow with the length, not faster.
+	// ns/op must grow linearly.
 	for _, stars := range []int{4, 8, 16, 31} {
 		p, zone := mustParse(b, strings.Repeat("*a", stars)+"*b"), name.MustParse("example.org.")
 		n := nameIn(b, strings.Repeat("a", 2*stars), "example.org.")
@@ -463,7 +462,7 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// A pattern without "*" is the one name that it matches (S4.8).
+// S4.8.
 func TestOnly_S4_12(t *testing.T) {
 	zone, _ := name.Parse("example.org.")
 	for text, want := range map[string]string{
@@ -481,7 +480,7 @@ func TestOnly_S4_12(t *testing.T) {
 	}
 }
 
-// The names below which a pattern's names lie: those of its literal labels at the end, but for the first of all.
+// The parents of a pattern's names: the literal labels at the end, without the very first label.
 func TestNamesAbove_S2_1(t *testing.T) {
 	zone := name.MustParse("example.org.")
 	for text, want := range map[string]string{

@@ -29,7 +29,7 @@ func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
 		// A literal pattern is its own tail.
 		{"pay", "@ pay", ""},
 		{"x.pay", "@ pay x.pay", ""},
-		// Labels of the zone's own name are no tail, however they are written.
+		// Labels of the zone's own name are no tail, in any spelling.
 		{"*.example.org.", "@", "pay"},
 		{"*.pay.example.org.", "@ pay", "x.pay"},
 		{"*.org.", "@", "pay"},
@@ -47,8 +47,7 @@ func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
 	}
 }
 
-// Where a pattern matches a name at or below a named one, its tail is a name above that, and the sentence compares the
-// two.
+// The tail of a pattern for names at or below a named name is above the named name. The rule compares the two.
 func FuzzReaches(f *testing.F) {
 	f.Add("*", "x.pay", "pay", "example.org.")
 	f.Add("*.apps", "y.apps", "apps", "example.org.")
@@ -66,7 +65,7 @@ func FuzzReaches(f *testing.F) {
 		if err1 != nil || err2 != nil || !above.Encloses(n) || !p.Match(n, z) {
 			return
 		}
-		// By the text: what follows the last label with "*", in the zone.
+		// From the text: the labels after the last "*", in the zone.
 		full := p.String()
 		if full = strings.TrimSuffix(strings.TrimSuffix(full, "@"), "."); !strings.HasSuffix(p.String(), ".") {
 			full = strings.Trim(full+"."+z.String(), ".")

@@ -33,8 +33,8 @@ func stateOf(t testing.TB, texts ...string) State {
 	return updateState(t, State{}, nil, elements)
 }
 
-// The algorithm is stored with the data, so its output must never drift: this
-// fails when the tag, the element encoding or the library's map changes.
+// Stored data name the algorithm, so the output must not drift with the tag, the element encoding or the library's
+// map.
 func TestAlgorithm1_isPinned(t *testing.T) {
 	if Algorithm != 1 {
 		t.Fatalf("Algorithm is %d: pin a vector for it here", Algorithm)
@@ -75,7 +75,7 @@ func TestUpdate_orderFree(t *testing.T) {
 func TestUpdate_countsMatter(t *testing.T) {
 	seen := map[State]int{}
 	var texts []string
-	for count := range 300 { // past 256: a count kept in an octet would come round
+	for count := range 300 { // past 256: a count in an octet would wrap
 		state := stateOf(t, texts...)
 		if other, ok := seen[state]; ok {
 			t.Fatalf("%d and %d times the same element give one state", count, other)
@@ -85,10 +85,9 @@ func TestUpdate_countsMatter(t *testing.T) {
 	}
 }
 
-// A XOR of element hashes forgets pairs and, over 256 bits, any 257 elements
-// contain a subset that cancels; a sum of them modulo a power of two gives way
-// to Wagner's generalised birthday. Both attacks are carried out here against
-// those sums, and the multisets they find must differ under State.
+// A XOR of element hashes loses pairs, and over 256 bits any 257 elements contain a subset that cancels; sums
+// modulo a power of two fall to Wagner's generalised birthday. The test attacks both sums, and requires State to
+// tell the multisets apart.
 func TestUpdate_linearAttacksFail(t *testing.T) {
 	digest := func(i int) (d [32]byte) { return sha256.Sum256(NewElement(fmt.Sprint(i))) }
 
@@ -112,7 +111,7 @@ func TestUpdate_linearAttacksFail(t *testing.T) {
 	})
 
 	t.Run("sum", func(t *testing.T) {
-		// Sums modulo 2^32 of two elements collide after some 2^16 tries.
+		// Sums of two elements modulo 2^32 collide after some 2^16 tries.
 		word := func(i int) uint32 {
 			d := digest(i)
 			return uint32(d[0])<<24 | uint32(d[1])<<16 | uint32(d[2])<<8 | uint32(d[3])
@@ -138,8 +137,7 @@ func TestUpdate_linearAttacksFail(t *testing.T) {
 	})
 }
 
-// cancellingSubset finds, by elimination over GF(2), some of the first n
-// numbers whose digests XOR to zero.
+// cancellingSubset finds, by elimination over GF(2), some of the first n numbers whose digests XOR to zero.
 func cancellingSubset(n int, digest func(int) [32]byte) []int {
 	type row struct {
 		bits    [32]byte
@@ -175,7 +173,7 @@ func cancellingSubset(n int, digest func(int) [32]byte) []int {
 	return nil
 }
 
-// twin is a set hash that is obviously right: sort, then hash.
+// twin is an obviously correct set hash: sort, then hash.
 type twin []Element
 
 func (w twin) applyChange(removed, added []Element) twin {
@@ -229,7 +227,7 @@ func TestUpdate_agreesWithSortAndHash(t *testing.T) {
 			states[hash], hashes[state] = state, hash
 		}
 	})
-	if len(states) < 50 && !testing.Short() { // which draws a fifth
+	if len(states) < 50 && !testing.Short() { // a short run draws a fifth
 		t.Fatalf("only %d multisets seen: the test says nothing", len(states))
 	}
 }
@@ -256,7 +254,6 @@ func TestUpdate_inverse(t *testing.T) {
 	})
 }
 
-// What Leads says is what Update comes to, whether the state is remembered or not.
 func TestLeads_saysWhatUpdateComesTo(t *testing.T) {
 	elements := rapid.SliceOfN(rapid.Map(rapid.SampledFrom([]string{"a", "b", "c"}), func(s string) Element { return NewElement(s) }), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
@@ -369,7 +366,6 @@ func BenchmarkUpdate(b *testing.B) {
 	})
 }
 
-// Remembered and forgotten values give the same states.
 func TestUpdate_forgetsWithoutHarm(t *testing.T) {
 	first := stateOf(t, "a", "b")
 	for i := range 3 * elements.size {

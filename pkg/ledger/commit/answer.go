@@ -222,9 +222,9 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the locks that a group must take before the next decision: those of the batch and of the strange
-// zones that the group read. It returns none if the group read no strange zone, or if the first tries of a larger
-// batch are not used up.
+// locksFor returns the locks a group must take before the next decision: those of the batch and of the strange zones
+// read by the group. None, if the group read no strange zone, or if the first tries of a larger batch are not used
+// up.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -245,7 +245,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved reads the moved zones into memory, and notes that another server writes there. strange are the moved
+// reloadMoved reads the moved zones into memory, and marks them as written by another server. strange are the moved
 // zones without a lock of the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
@@ -276,8 +276,8 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext reduces the next batches after etcd refused this batch as too large. It answers a group that is too
-// large alone, and returns the groups to decide again.
+// shrinkNext reduces the next batches after etcd refused this batch as too large. A group too large alone gets an
+// answer; again are the groups to decide again.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
@@ -306,9 +306,9 @@ func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
-// answerPanic replies to the groups that a panic left unanswered. If the transaction was sent, each group in the
-// batch gets the error; otherwise only the group under decision does. If that group is unknown, all are decided
-// again, each alone. It returns the groups to decide again.
+// answerPanic replies to the groups left unanswered by a panic, and returns the groups to decide again. If the
+// transaction was sent, each group in the batch gets the error; otherwise only the group under decision does. If that
+// group is unknown, all are decided again, each alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, each on the draft of the groups before it, and returns the groups that do
-// not fit. A group enters the draft in whole or not at all. Missing facts are read for all groups at once.
+// decideGroups decides groups in order, each on the draft of the groups before it, and returns the groups without
+// room. A group enters the draft in whole or not at all. Missing facts are read for all groups at once.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -65,8 +65,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone takes the zone from memory. It reads the zone from etcd if another server writes there too, as memory is
-// probably stale.
+// takeZone takes the zone from memory, or from etcd if another server writes there too and memory is probably stale.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -118,7 +117,7 @@ const (
 	overtaken                // the zone has moved since takeZone
 )
 
-// decideGroup decides a group on the draft. It adds the whole group, or leaves the draft unchanged.
+// decideGroup decides a group on the draft, and adds the whole group or leaves the draft unchanged.
 func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -207,8 +206,8 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements judges the requirements of a change set before its writes. It skips a set without a zone, which
-// is refused anyway.
+// judgeRequirements judges the requirements of a change set before its writes. A set without a zone is skipped,
+// because refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -374,7 +373,7 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// takeGroup adds a decided group and its compares to the batch. Of a refused group it adds the compares only.
+// takeGroup adds a decided group and its compares to the batch; of a refused group, the compares only.
 func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
 	first := len(b.groups) == 0
 	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {

@@ -138,7 +138,7 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*gr
 // again are the groups to decide again, and rest the groups left over. The compares keep a repeated transaction from
 // taking effect twice (pkg/etcd/maintenance).
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
-	// A panic fails only the group that caused it.
+	// A panic fails only its own group.
 	var fault error
 	all := slices.Clone(groups)
 	defer func() {
@@ -194,7 +194,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object with unchanged content. It compares only the revision of the object, and takes no lock.
+// Plain writes an object with unchanged content. Only the revision of the object is compared, without locks.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -210,8 +210,8 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Preview decides a write and proves the decision by a transaction without puts. It does not compare the object,
-// which the caller has just read.
+// Preview decides a write and proves the decision by a transaction without puts. The object, just read by the caller,
+// is not compared.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
 	g.preview, g.insists = true, true

@@ -3,14 +3,14 @@
 
 package commit
 
-// Waiting returns the number of groups in the queue of a zone. Tests wait for it to make batches and races.
+// Waiting returns the number of groups in the queue of a zone. Tests wait on this number to form batches and races.
 func (com *Committer) Waiting(zone string) int {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return len(com.queueAt(zone).waiting)
 }
 
-// Parked returns the number of batches that wait for a place.
+// Parked returns the number of batches without a place.
 func (com *Committer) Parked() int {
 	com.gate.mu.Lock()
 	defer com.gate.mu.Unlock()

@@ -74,7 +74,7 @@ func (b *batch) setFact(key law.Key, value any) {
 	b.Facts[key] = value
 }
 
-// weigh returns the approximate size of a fact with its key, including the parts that a tenant can make long.
+// weigh returns the approximate size of a fact with key, including the parts that a tenant can make long.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:

@@ -184,8 +184,8 @@ func unknownOutcome(what string, err error) error {
 	return err
 }
 
-// Recover is deferred. It turns a panic into an API error, and logs the stack. If *sent is true by then, the error
-// says that the outcome is unknown; nil means false.
+// Recover is deferred. A panic becomes an API error, with the stack in the log. If *sent is true by then, the error
+// reports an unknown outcome; nil means false.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {

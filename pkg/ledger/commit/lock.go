@@ -44,15 +44,15 @@ func headOf(locks []*queue, zone string) *queue {
 	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
 }
 
-// LockKey locks a key without a write, and returns the function that unlocks it.
+// LockKey locks a key without a write, and returns the unlock function.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
 	err = com.Acquire(ctx, w, key)
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire adds locks of zones to those of the write. It takes all of them in the order of their keys, against
-// deadlocks. After an error the write has no locks.
+// Acquire adds locks of zones to those of the write, all in the order of their keys, against deadlocks. After an
+// error the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -81,8 +81,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks. After a commit at a contended zone it delays the release once, by queue.yield, so that the
-// other server wins the next round trips (the replicas' turn rule).
+// Release releases locks. After a commit at a contended zone, the release is delayed once, by queue.yield, so that
+// the other server wins the next round trips (the replicas' turn rule).
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()

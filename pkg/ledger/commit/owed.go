@@ -58,8 +58,8 @@ var (
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race. It returns ErrThrough if the item is gone, and ErrElsewhere if
-// another server has taken over.
+// Refresh reads the item again after a lost race. ErrThrough: the item is gone. ErrElsewhere: another server has
+// taken over.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {

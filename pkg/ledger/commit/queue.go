@@ -59,7 +59,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// awaitAnswer waits for the answer of a group. If ctx ends first, it withdraws the group.
+// awaitAnswer waits for the answer of a group, and withdraws the group if ctx ends first.
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
 	select {
 	case a := <-g.answer:

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// A turn that something else held up says nothing of the disk; many that all took long do.
+// The minimum of the last latencies ignores a lone delay elsewhere, but shows a slow disk.
 func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 	com := New(facts.New(facts.Config{}), nil, nil, nil, nil, SlowCommit)
 	for _, x := range []struct {
@@ -20,7 +20,7 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 		slow bool
 	}{
 		{0, 0, false},
-		{SlowCommit, 1, true}, // all that is known
+		{SlowCommit, 1, true}, // the only measurement
 		{SlowCommit / 2, 1, false},
 		{3 * SlowCommit, manyLatencies - 1, false},
 		{SlowCommit, 1, true},
@@ -35,12 +35,12 @@ func TestLatencies_theLeastOfTheLastCounts(t *testing.T) {
 	}
 }
 
-// Where the disk is fast no write waits for others, and a small batch says that there are none to wait for.
+// On a fast disk no write waits for others, and a small batch means that there are none to wait for.
 func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	for _, x := range []struct {
 		turn time.Duration
 		size int
-		want int // that are waited for
+		want int // batch size to wait for
 	}{
 		{SlowCommit, largeBatch, largeBatch},
 		{SlowCommit, largeBatch - 1, 0},
@@ -55,8 +55,7 @@ func TestWaitForBatch_waitsWhereTheDiskIsSlow(t *testing.T) {
 	}
 }
 
-// Of more zones than are remembered the queue of one goes with what is known of the zone, and at once: no other head
-// has to be looked for.
+// Eviction drops a zone's queue together with the zone's facts, in constant time.
 func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	mem := facts.New(facts.Config{})
 	com := New(mem, nil, nil, nil, nil, SlowCommit)
@@ -66,7 +65,7 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	last := com.queueAt("in use")
 	last.sem <- struct{}{}
 	for i := range facts.MaxHeads + more {
-		mem.Head(fmt.Sprint(i)).Mod = 1 // it is read before it is written
+		mem.Head(fmt.Sprint(i)).Mod = 1 // a zone is read before it is written
 		com.queueAt(fmt.Sprint(i))
 	}
 	if len(com.queues) != facts.MaxHeads || com.queueAt("in use") != last {
@@ -86,7 +85,7 @@ func TestQueueAt_letsAZoneGoWithItsQueue(t *testing.T) {
 	}
 }
 
-// A namespace whose zones have many batches parked does not keep those of another one from the next transaction.
+// Parked batches of a namespace with many zones must not keep another namespace out of the next transaction.
 func TestParkBatch_sharesPlacesBetweenNamespaces(t *testing.T) {
 	g := &gate{}
 	var order []string

@@ -195,8 +195,8 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 	return &op, nil
 }
 
-// readOutcome copies the outcome of a group to the writes, adds the Warnings, and collects the pending cuts. It
-// reports whether objects have moved.
+// readOutcome copies the outcome of a group to the writes, adds the Warnings, collects the pending cuts, and reports
+// whether objects have moved.
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
 		m.item.Out, m.item.Refusal = m.out, Status("records", m.Name, m.refusal)

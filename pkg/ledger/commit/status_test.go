@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A program reads the rule of each refusal as a value. kubectl prints causes with equal field and message once, so the
-// cause of the rule adds no line.
+// Programs read each refusal's rule as a value. kubectl prints causes with equal field and message once, so the
+// cause with the rule adds no line.
 func TestStatus_namesTheRule(t *testing.T) {
 	for _, test := range []struct {
 		refused *law.Refusal

@@ -34,8 +34,8 @@ const (
 
 var errLeftBehind = errors.New("the batch that took this one along ended in a panic")
 
-// isShared reports whether the batch may share its transaction: writes of clients to Records of one zone where
-// nothing failed lately. A cascade is excluded, as its item may be put for other zones, too.
+// isShared reports whether the batch may share its transaction: writes of clients to Records of a zone without recent
+// failures. A cascade is excluded, as its item may be put for other zones, too.
 func (b *batch) isShared() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
@@ -60,7 +60,7 @@ func (p *parked) lookBeyond() {
 }
 
 // restsOn reports whether a compare of the batch concerns a put of the other. etcd makes all compares of a
-// transaction before its puts, so two such batches must not share: each might rely on a fact that the other removes.
+// transaction before its puts, so two such batches must not share: each might rely on a fact removed by the other.
 func (p *parked) restsOn(other *parked) bool {
 	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
 		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
@@ -74,7 +74,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends the batch with the parked ones, or waits until another batch has taken it along.
+// sendShared sends the batch with the parked batches, or waits until another batch has taken it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -101,7 +101,7 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 	return sendTogether(ctx, all)
 }
 
-// sendTogether sends the batches as one transaction, with a deadline of its own.
+// sendTogether sends the batches in a transaction with a deadline of its own.
 func sendTogether(ctx context.Context, all []*parked) outcome {
 	var cmps []clientv3.Cmp
 	var then []clientv3.Op

@@ -85,7 +85,7 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
-// journalStep returns the journal key of the batch and its value: the steps, or a mark that the zone was settled,
+// journalStep returns the key and value of the batch in the journal: the steps, or a mark that the zone was settled,
 // unsettled or removed. tx is nil if there is nothing to write.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
@@ -123,7 +123,7 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return b.sendTransaction(ctx, b.cmps, b.then, orelse)
 }
 
-// sendTransaction sends the compares and puts of the batch and of those that it takes along.
+// sendTransaction sends the compares and puts of the batch and of the batches taken along.
 func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview { // nothing is committed

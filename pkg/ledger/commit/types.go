@@ -42,7 +42,7 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. It reports each zone held by a mass deletion (S7.5) to held, and the news of
+// New returns a Committer over mem. Each zone held by a mass deletion (S7.5) is reported to held, and the news of
 // writes to news; both may be nil. If commits take slowCommit or longer, a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
@@ -74,7 +74,7 @@ type queue struct {
 	trimming journal.Trimming
 }
 
-// batch is a list of groups that change one zone in one transaction.
+// batch is a list of groups for a zone, committed in one transaction.
 type batch struct {
 	com *Committer
 	attempt
@@ -93,7 +93,7 @@ type batch struct {
 	sent     bool
 }
 
-// attempt has the locks of a batch and its limits.
+// attempt has the locks and limits of a batch.
 type attempt struct {
 	locks []*queue
 	head  *queue // of the zone; nil: no zone is locked
@@ -144,7 +144,7 @@ type puts struct {
 	journal        int // octets of the journal value
 }
 
-// touched is an outbox item and its value after the batch.
+// touched is an outbox item with the value after the batch.
 type touched struct {
 	s    *Item
 	next law.Work
@@ -193,7 +193,7 @@ type gate struct {
 	parked []*parked
 }
 
-// parked is a decided batch that waits for a place, or that another batch takes along.
+// parked is a decided batch waiting for a place, or taken along by another batch.
 type parked struct {
 	b     *batch
 	payer string
@@ -241,7 +241,7 @@ type usage struct {
 	changed map[law.Key]bool
 }
 
-// Item is an outbox item and its revision.
+// Item is an outbox item with revision.
 type Item struct {
 	Work law.Work
 	Mod  int64

@@ -56,7 +56,7 @@ type Write struct {
 	Plan  *law.Plan
 }
 
-// WriteOf returns a write of an object. expected is its revision, 0 for a creation.
+// WriteOf returns a write of an object. expected is the object's revision, 0 for a creation.
 func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
@@ -71,8 +71,8 @@ type Outcome struct {
 	KV  *mvccpb.KeyValue
 }
 
-// Set is a change set: one group, one step, one serial. If a write is refused, or Commits is false, nothing is put
-// and the refusals are proved (I5).
+// Set is a change set: a group with a single step and serial. If a write is refused, or Commits is false, nothing is
+// put and the refusals are proved (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
@@ -98,7 +98,7 @@ type Set struct {
 	required *member
 }
 
-// SetWrite is one write of a change set.
+// SetWrite is a write of a change set.
 type SetWrite struct {
 	Ctx      context.Context
 	Index    int
@@ -123,14 +123,14 @@ type SetWrite struct {
 	Placed  *v1alpha1.Record
 }
 
-// SetAnswer answers one write of a set: an outcome with the placed object, or an error.
+// SetAnswer answers a write of a set: an outcome with the placed object, or an error.
 type SetAnswer struct {
 	Out    Outcome
 	Placed *v1alpha1.Record
 	Err    error
 }
 
-// group is a single write or a change set: committed as a whole or not at all, with one answer.
+// group is a single write or a change set: committed as a whole or not at all, and answered once.
 type group struct {
 	members []*member
 	set     *Set        // nil: a single write
@@ -144,7 +144,7 @@ type group struct {
 	proves bool
 	// strange counts the decisions whose facts contradicted unchanged objects.
 	strange int
-	// alone is true after a batch with the group panicked: it is then decided by itself. Only the goroutine that
+	// alone is true after a batch with the group panicked: then the group is decided alone. Only the goroutine that
 	// commits the group reads and writes answered and alone.
 	answered, alone bool
 	// deciding is held during the decision, which reads the caller's objects. A caller that has left may change
@@ -188,7 +188,7 @@ func newGroup(w *Write) *group {
 	return &group{members: []*member{{Write: w}}, answer: make(chan Answer, 1)}
 }
 
-// renew returns a copy of the group for another try. The batch that answered g may still read g.
+// renew returns a copy of the group for another try. The former batch of g may still read g.
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
 	for _, m := range g.members {

@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// twins are two clients of one etcd: what the plain one does under /plain/ the
-// encrypting one does under /encrypted/, and both must see the same.
+// twins are an encrypting and a plain client of the same etcd, under /encrypted/ and /plain/.
 type twins struct {
 	t                *testing.T
 	raw              *clientv3.Client
@@ -39,7 +38,6 @@ func newTwins(t *testing.T, key encryption.Key) *twins {
 	return &twins{t, client, twin{client, root + "plain/"}, twin{encrypting, root + "encrypted/"}}
 }
 
-// compareBoth runs something at both and compares what it says.
 func (tw *twins) compareBoth(what string, do func(twin) string) {
 	tw.t.Helper()
 	if plain, encrypted := do(tw.plain), do(tw.encrypted); plain != encrypted {
@@ -71,7 +69,7 @@ func (x twin) getText(key string, opts ...clientv3.OpOption) string {
 	return fmt.Sprint(strings.Join(out, "\n"), "\n", r.Count, r.More)
 }
 
-// Promise 3, and that no value stands in etcd as it is.
+// Promise 3, and no plain value in etcd.
 func TestKV_answersAsAPlainOne(t *testing.T) {
 	tw := newTwins(t, encryption.NewKey(false))
 	ctx := t.Context()
@@ -150,7 +148,7 @@ func TestKV_streamsWhatIsNotEncrypted(t *testing.T) {
 	}
 }
 
-// Promises 1 and 2
+// Promises 1 and 2.
 func TestKV_refuses(t *testing.T) {
 	key := encryption.NewKey(false)
 	tw := newTwins(t, key)
@@ -164,7 +162,7 @@ func TestKV_refuses(t *testing.T) {
 		t.Error("a value is compared in a nested transaction")
 	}
 
-	// One value is moved to another key, in etcd itself.
+	// In etcd itself, move a value to another key.
 	one := store.Must(tw.raw.Get(ctx, x.root+"outbox/1")).Kvs[0]
 	store.Must(tw.raw.Put(ctx, x.root+"journal/1/0002", string(one.Value)))
 	if got := x.getText("journal/", clientv3.WithPrefix()); !strings.Contains(got, x.root+"journal/1/0002 does not decrypt") {
@@ -183,7 +181,7 @@ func TestKV_refuses(t *testing.T) {
 			t.Errorf("a value that is %s: %s", what, got)
 		}
 	}
-	// Of a store that was made without encryption, a value that is plain is read, and no other.
+	// A store created without encryption has plain values, which are read; damaged values still fail to decrypt.
 	key.Mixed = true
 	mixed := must.Get(encryption.NewClient(tw.raw, key, x.root, x.root+"config"))(t)
 	x.Client = mixed
@@ -195,7 +193,7 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-// Promises 2 and 3: a watch sees what was written, and ends with the reason at what it cannot decrypt.
+// Promises 2 and 3: a watch has every write, and ends with the reason at a damaged value.
 func TestWatcher_answersAsAPlainOne(t *testing.T) {
 	tw := newTwins(t, encryption.NewKey(false))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

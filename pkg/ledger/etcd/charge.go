@@ -9,25 +9,25 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Payer is a namespace that a transaction is written for, with its share of it.
+// Payer is a namespace charged for a transaction, and the weight of its share.
 type Payer struct {
 	Namespace string
 	Weight    int
 }
 
-// PayersKey is the key of the payers in a context.
+// PayersKey is the context key of the payers.
 type PayersKey struct{}
 
-// PaidBy names the namespaces that are charged for transactions under ctx (S9.2): for a client's write the namespace
-// of its object, which also pays for the zones and parents that are written with it, and for a cascade the namespace
-// that caused it. A sweep has no payer.
+// PaidBy returns a context whose transactions are charged to the payers (S9.2): for a client's write, the namespace
+// of the object, which also pays for zones and parents written with the object; for a cascade, the namespace that
+// caused the cascade. A sweep has no payer.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// Metered reports to charge how many octets of keys and values each transaction through kv has put into etcd, by the
-// namespace that it was written for. A transaction that was not committed, or changed nothing, is not reported; one
-// without an answer is. The octets of an answer beyond freeOctets count likewise.
+// Metered wraps kv, and charges each payer its share of the octets of keys and values written by a transaction. A
+// transaction is free if not committed or without writes, and charged if etcd does not answer. Octets of an answer
+// beyond freeOctets are charged too.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -95,12 +95,11 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// freeOctets is the number of octets that etcd may answer to one transaction without charge. Most decisions read
-// less. One that reads all names below a name (S4.8) may read megabytes, and takes as much CPU time as a write of
-// them.
+// freeOctets is the number of octets in etcd's answer to one transaction that are free of charge. Most decisions read
+// less. A read of all names below a name (S4.8) may be megabytes, at the CPU cost of writing as much.
 const freeOctets = 64 << 10
 
-// answeredOctets returns how many octets of keys and values etcd has sent.
+// answeredOctets returns the number of octets of keys and values in an answer.
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	for _, x := range r.Responses {
 		for _, kv := range x.GetResponseRange().GetKvs() {
@@ -110,5 +109,5 @@ func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	return octets
 }
 
-// KeyOctets are more than a key and what etcd's messages put around it mostly take.
+// KeyOctets is an upper estimate for a key together with its framing in etcd's messages.
 const KeyOctets = 256

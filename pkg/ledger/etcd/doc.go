@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd is how the rooms of the ledger speak to etcd: operations and compares (ops.go), ranges that are read,
-// followed or deleted in pages (ranges.go), the namespace that pays for a transaction (charge.go), and goroutines
-// with deep stacks (workers.go).
+// Package etcd has the access of the ledger to etcd: operations and compares (ops.go), reads, watches and deletions of
+// ranges in pages (ranges.go), charges to namespaces (charge.go), and goroutines with deep stacks (workers.go).
 //
-// Promises. (1) It writes once. (2) A watch hands over each change once and in order, or returns an error. (3) What one
-// call holds back of others is bounded: a page of keys, not a range.
+// Promises. (1) A call writes at most once. (2) A watch delivers each change once and in order, or fails. (3) A call
+// blocks other requests for a page of keys, not for a range.
 //
-// It does not know zones, decisions or what a key says, nor which etcd answers: pkg/etcd/embed runs one, and
-// pkg/etcd/maintenance cares for it.
+// It does not know zones, decisions or the meaning of keys, nor whether etcd is embedded: pkg/etcd/embed runs etcd, and
+// pkg/etcd/maintenance maintains it.
 //
 // Read first: ops.go, then ranges.go.
 package etcd

@@ -20,17 +20,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Operations and compares of which a write has a dozen. The client's own constructors copy the value, and each compare
-// by reflection.
+// These constructors avoid the value's copy and the reflection in clientv3's. A write has a dozen operations and
+// compares.
 
-// OpPut is the operation that writes value, which does not change from here on.
+// OpPut returns a put of value. The caller must not change value afterwards.
 func OpPut(key string, value []byte) clientv3.Op {
 	op := clientv3.OpPut(key, "")
 	op.WithValueBytes(value)
 	return op
 }
 
-// RevisionIs holds when the key was last written at rev; 0: when it does not exist.
+// RevisionIs returns a compare that holds if the key's mod revision is rev; rev 0: if the key does not exist.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -39,7 +39,7 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// VersionAt is that of what the i-th operation of a transaction put or deleted.
+// VersionAt returns the revision of the put or delete at index i of a transaction.
 func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	if put := r.Responses[i].GetResponsePut(); put != nil {
 		return put.Header.Revision
@@ -47,7 +47,7 @@ func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	return r.Responses[i].GetResponseDeleteRange().Header.Revision
 }
 
-// Absent holds when the key does not exist.
+// Absent returns a compare that holds if the key does not exist.
 func Absent(key string) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -56,17 +56,17 @@ func Absent(key string) clientv3.Cmp {
 	return c
 }
 
-// Puts are the writes of a transaction beside the objects and the zone's keys, the last of each key.
+// Puts are writes of a transaction, each key once, besides the objects and the zone's keys.
 type Puts []KeyValue
 
-// KeyValue is one write: a value for a key, or nothing any more.
+// KeyValue is the write of a value, or the deletion of the key if Gone.
 type KeyValue struct {
 	Key   string
 	Value []byte
 	Gone  bool
 }
 
-// Add takes a write in, in the place of one of the same key.
+// Add appends a write, or replaces the earlier write of the key.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -77,13 +77,13 @@ func (p *Puts) Add(x KeyValue) {
 	*p = append(*p, x)
 }
 
-// Set puts v, encoded, at a key.
+// Set adds a put of v, encoded.
 func (p *Puts) Set(key string, v any) { p.Add(KeyValue{Key: key, Value: layout.Encode(v)}) }
 
-// Del deletes a key.
+// Del adds a deletion.
 func (p *Puts) Del(key string) { p.Add(KeyValue{Key: key, Gone: true}) }
 
-// Ops are the operations of all of them.
+// Ops returns the writes as operations.
 func (p Puts) Ops() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(p))
 	for _, x := range p {
@@ -96,8 +96,8 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// ReadKey returns what stands at a key, nil for nothing, and at which revision. It is a transaction, which does not
-// wait for an etcd that is away.
+// ReadKey returns the value of a key, nil if absent, and the revision of the read. A transaction, unlike a get, does
+// not wait while etcd is unavailable.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {
@@ -106,14 +106,13 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return One(r.Responses[0]), r.Header.Revision, nil
 }
 
-// TooLarge reports whether an error says that etcd, or the connection to it, takes no request of so many octets, and
-// that nothing was done.
+// TooLarge reports whether err means a request too large for etcd or its connection. Nothing was written.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// One returns the value that a get of one key found, nil for none.
+// One returns the result of a get of a single key, nil if absent.
 func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -121,7 +120,7 @@ func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// ModRevision returns the revision at which a key was last written, 0 for nil.
+// ModRevision returns the mod revision of kv, 0 for nil.
 func ModRevision(kv *mvccpb.KeyValue) int64 {
 	if kv == nil {
 		return 0
@@ -129,7 +128,7 @@ func ModRevision(kv *mvccpb.KeyValue) int64 {
 	return kv.ModRevision
 }
 
-// NewID is a new id of a server or of an item of the outbox, 24 characters of hexadecimal.
+// NewID returns a random id for a server or an outbox item: 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)

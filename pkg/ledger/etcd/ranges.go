@@ -14,7 +14,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
-// Pause waits, and reports whether ctx still goes on.
+// Pause waits for d, and returns false if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -24,10 +24,9 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch hands over what changes under a prefix after a revision, each change once and in order. Where it is cut off, as
-// all watches of a member are that has lost its leader, it goes on behind the last revision that it knows to be
-// through: of an event, or of the progress that etcd tells while nothing changes. It returns when ctx ends, take says
-// an error, or etcd has compacted what comes next.
+// Watch passes the changes under prefix after rev to take, each once and in order. If etcd cancels the watch, for
+// example because the member lost its leader, Watch resumes after the last revision completed, known from events and
+// progress notifications. It returns when ctx ends, take fails, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -37,7 +36,7 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 			return ctx.Err()
 		case err != nil:
 			return err
-		case again == rev: // it was cut off at once
+		case again == rev: // no progress since the last attempt
 			if !Pause(ctx, resumeAfter) {
 				return ctx.Err()
 			}
@@ -46,7 +45,7 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 	}
 }
 
-// resumeAfter is how long a watch rests that etcd cut off without a word.
+// resumeAfter is the delay before resuming a watch that ended without any response.
 const resumeAfter = 200 * time.Millisecond
 
 func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
@@ -65,7 +64,7 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 			return rev, err
 		}
 		switch n := len(r.Events); {
-		case n > 0: // etcd may be further, and have more to tell
+		case n > 0: // the header may be ahead of later events
 			rev = max(rev, r.Events[n-1].Kv.ModRevision)
 		case r.IsProgressNotify():
 			rev = max(rev, r.Header.Revision)
@@ -74,16 +73,16 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each reads a prefix whole at one revision; *rev 0 takes the present one. It is read as a stream where it can be:
-// for each page etcd counts all that comes behind it, which for n pages is n² steps.
+// Each calls f for all keys under prefix at one revision: *rev, or the current revision if 0, then stored in *rev. It
+// reads a stream if possible, because for each page etcd counts all later keys: n² steps for n pages.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
-	if err != nil { // encrypted values are read page by page
+	if err != nil { // values are encrypted: only pages are supported
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
-	defer func() { // the client waits until what it has read is taken
+	defer func() { // the client blocks until its responses are drained
 		cancel()
 		for range stream {
 		}
@@ -101,14 +100,14 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
-		if r.Header != nil && *rev == 0 { // the last says at which revision all of them were read
+		if r.Header != nil && *rev == 0 { // the last response has the revision of the read
 			*rev = r.Header.Revision
 		}
 	}
 	return ctx.Err()
 }
 
-// EachPage is Each, page by page.
+// EachPage is like Each, but reads pages.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -132,11 +131,11 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 	}
 }
 
-// scanPage is the number of keys that Scan reads at once.
+// scanPage is the page size of Scan, in keys.
 const scanPage = 2000
 
-// Scan hands over what stands under a prefix from a key on, each page as it stands when it is read, until f has taken
-// about so many keys as most; 0: all of them. next is the key to go on with, "" at the end of the prefix.
+// Scan calls f for the keys under prefix beginning at from, each page at its own revision, until about most keys are
+// read; 0: all. It returns the key to continue at, "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)
@@ -161,14 +160,13 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage is how many keys of a removed zone one transaction deletes. etcd carries out
-// nothing else meanwhile: all keys of a large zone at once would stop every tenant's
-// writes for seconds.
+// PurgePage is the number of keys of a removed zone deleted in a transaction. etcd executes transactions serially:
+// deleting all keys of a large zone at once would stop every tenant's writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys from one key to another, and says from which on there may be more. The
-// next page begins there, not where this one did: etcd goes through keys that are gone until it has compacted them.
-// Where the compares do not hold, nothing is deleted and nothing more is to be.
+// DeletePage deletes the first PurgePage keys between from and end, and returns the start of the next page and
+// whether more keys may exist. The next page must not begin at from: until compaction, etcd walks over deleted keys.
+// If a compare fails, DeletePage deletes nothing and returns more=false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

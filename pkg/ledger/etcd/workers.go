@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Workers are goroutines that are used again. A call of etcd needs a deep stack. A new goroutine grows its own three
-// times, and copies it each time, which costs as much as sending the request.
+// Workers reuses goroutines for calls of etcd, which need a deep stack: growing the stack of a new goroutine, by
+// three copies, costs as much as sending the request.
 type Workers struct{ Free chan func() }
 
-// workerRests is the time for which a worker waits for something to do.
+// workerRests is the idle time after which a worker ends.
 const workerRests = 10 * time.Second
 
-// Run calls f in a worker. It waits neither for f nor for a worker. Workers end with ctx.
+// Run calls f in a worker, without waiting. Workers end with ctx.
 func (w *Workers) Run(ctx context.Context, f func()) {
 	select {
 	case w.Free <- f:

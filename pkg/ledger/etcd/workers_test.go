@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// nameGoroutine names the caller's.
+// nameGoroutine identifies the calling goroutine.
 func nameGoroutine() string {
 	buf := make([]byte, 64)
 	id, _, _ := strings.Cut(strings.TrimPrefix(string(buf[:runtime.Stack(buf, false)]), "goroutine "), " ")
@@ -23,7 +23,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	w := Workers{Free: make(chan func())}
-	// No call waits for a worker: all functions run at once.
+	// No call waits for a free worker: all functions run at once.
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	first := map[string]bool{}
@@ -43,8 +43,7 @@ func TestWorkers_areUsedAgainAndEnd(t *testing.T) {
 	if len(first) != 8 {
 		t.Fatalf("8 at once ran in %d goroutines", len(first))
 	}
-	// Workers that are through take what comes next. One that has just ended its work may not wait yet, so one of
-	// many does.
+	// Idle workers are reused. A worker may not be idle right after its work, so try often.
 	again := false
 	for try := 0; try < 1000 && !again; try++ {
 		ran := make(chan string)

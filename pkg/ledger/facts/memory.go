@@ -30,8 +30,8 @@ const (
 	narrowOps = 120
 )
 
-// Narrow lowers Ops after etcd refused that many operations: to narrowOps, as etcd probably has its default, or
-// below. It reports whether Ops changed.
+// Narrow lowers Ops after etcd refused so many operations: to narrowOps, as etcd probably has its default, or below.
+// The result reports a change.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -104,7 +104,7 @@ type Memory struct {
 	heads map[string]*Head // by key of the zone
 	// unsettled has the zones of the index with cascades under way.
 	unsettled map[law.Key]*law.Holding
-	// stopped has the zones of the index that mass deletions hold (S7.5).
+	// stopped has the zones of the index held by mass deletions (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
 	// referring has the names of the zones in the index that refer to a zone object.
@@ -281,7 +281,7 @@ func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// HeldZones returns the number of zones that mass deletions hold (S7.5).
+// HeldZones returns the number of zones held by mass deletions (S7.5).
 func (mem *Memory) HeldZones() int {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -382,7 +382,7 @@ func (mem *Memory) Absent(h *Head, rev int64) {
 	h.gone = max(h.gone, rev)
 }
 
-// Note adds a fact that is valid at the revision of the head. The caller holds Mu.
+// Note adds a fact, valid at the revision of the head.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -391,8 +391,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact since, so that a client that writes to many zones in turn does
-// not fill the memory.
+// Forget drops the facts of zones without a new fact since, so that a client writing to many zones in turn does not
+// fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -35,7 +35,7 @@ func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of a decision with their proofs. There are about ten facts, so it uses slices.
+// Session collects the facts of a decision with their proofs, in slices, because there are about ten.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
@@ -47,7 +47,7 @@ type Session struct {
 	ranges []proof
 	// deep has ranges of names with more than Depth labels.
 	deep []proof
-	// Zones has the zones that the decision read.
+	// Zones has the zones read by the decision.
 	Zones []ZoneSeen
 	// Guess takes an unknown key for absent, to be compared. That saves a read if the key is probably new, as for a
 	// new name.
@@ -261,7 +261,7 @@ func (s *Session) atHand(k law.Key) bool {
 }
 
 // lookUp finds a fact in memory: in the overlay, in the index of names, or at the head of a zone read by the
-// decision. It may guess. It returns false if the fact must be read. The caller holds Memory.Mu.
+// decision. It may guess. False: the fact must be read. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -568,7 +568,7 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	return Read{v, s.Single[i].rev}, true
 }
 
-// takeAnswer adds the response for a key to the session. covered is the revision of the zone that proves the fact, 0
+// takeAnswer adds the response for a key to the session. covered is the revision of the zone as proof of the fact, 0
 // for none.
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
@@ -864,8 +864,7 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold asks etcd whether the facts and the revision of the object are current. It returns false if there are too
-// many compares.
+// Hold asks etcd whether the facts and the revision of the object are current. False, if there are too many compares.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

@@ -19,8 +19,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// writeWorld writes something of every kind and returns the server, which does not
-// Run any more.
 func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	t.Helper()
 	clock := store.Clock{}
@@ -52,7 +50,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 		return func(r *v1alpha1.Record) { r.Spec.TTL = &seconds }
 	}
 
-	// Waits before there is any zone, and for zones that never come.
+	// Records waiting before any zone exists, and for absent zones.
 	record(store.Record("infra", "early", "early.example.org.", "A", "192.0.2.9"))
 	record(store.Record("team-a", "nowhere", "www.nowhere.test.", "A", "192.0.2.9"))
 	record(store.Record("team-a", "no-ref", "www", "A", "192.0.2.9"), func(r *v1alpha1.Record) { r.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "never"} })
@@ -74,10 +72,10 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "any", "*", "TXT", "anything"), in("example"))
 	record(store.Record("team-a", "app", "app.example.org.", "CNAME", "www"))
 	record(store.Record("team-b", "acme", "_acme-challenge.app.example.org.", "TXT", "token"))
-	// A tenant and the zone's own namespace at one base name, in another order than their names.
+	// A tenant and the own namespace at the same base name, in an order other than their names'.
 	record(store.Record("team-e", "token", "_acme-challenge.both.apps.example.org.", "TXT", "token"))
 	record(store.Record("infra", "both", "_dmarc.both.apps", "TXT", "v=DMARC1"), in("example"))
-	// Data of that namespace at the wildcard of an underscore name.
+	// Data of the own namespace at the wildcard of an underscore name.
 	record(store.Record("infra", "keys", "*._domainkey.mail", "TXT", "k=rsa;p="), in("example"))
 	record(store.Record("team-b", "cut", "cut.example.org.", "NS", "ns.cut", "ns.example.net."))
 	record(store.Record("team-b", "glue", "ns.cut.example.org.", "A", "192.0.2.7"))
@@ -85,7 +83,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "unknown", "odd", "TYPE65280", `\# 3 010203`), in("example"))
 	record(store.Record("team-e", "wild", "*.apps.example.org.", "A", "192.0.2.8"))
 
-	// Delegations: of one namespace, of two, and for a zone that never comes.
+	// Delegations: of a namespace, of two, and for an absent zone.
 	shared := store.Delegation("infra", "shared", "example", []string{"team-f", "team-g"}, "feed")
 	for _, d := range []*v1alpha1.Delegation{shared, store.Delegation("infra", "team-f", "example", []string{"team-f"}, "*.f"), store.Delegation("team-a", "never", "never", []string{"team-f"}, "*")} {
 		store.Must(s.CreateDelegation(d))
@@ -93,7 +91,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-f", "www", "www.f.example.org.", "A", "192.0.2.8"))
 	record(store.Record("team-g", "feed", "feed.example.org.", "A", "192.0.2.8"))
 
-	// A delegated child with glue, one below it, one in another view, one that is gone.
+	// A delegated child with glue, a grandchild, a child in another view, a removed child.
 	zone(store.Zone("team-d", "dev", "dev.example.org.", store.Allow("team-d", "@", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}))
 	record(store.Record("team-d", "dev-ns", "dev.example.org.", "NS", "ns2", "ns.elsewhere.test."))
 	record(store.Record("team-d", "dev-ns2", "ns2.dev.example.org.", "A", "192.0.2.60"))
@@ -104,7 +102,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	}))
 	zone(store.Zone("team-d", "deep", "deep"), func(z *v1alpha1.Zone) {
 		z.Spec.ZoneRef = &v1alpha1.ZoneReference{Name: "dev"}
-		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.deep.dev.example.org."}} // no address, so the parent lists none
+		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.deep.dev.example.org."}} // without an address, the parent lists none
 	})
 	zone(store.Zone("infra", "inside", "example.org.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "inside" })
 	record(store.Record("team-a", "inside", "www.example.org.", "A", "10.0.0.1"), func(r *v1alpha1.Record) { r.Spec.View = "inside" })
@@ -115,7 +113,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "in-gone", "www", "A", "192.0.2.1"), in("gone"))
 	must.Succeed(t, s.DeleteZone("infra", "gone"))
 
-	// A mass deletion, and more changes after it than its journal takes.
+	// A mass deletion, and then more changes than the journal keeps.
 	zone(store.Zone("infra", "held", "held.test.", store.Allow("infra", "*")), func(z *v1alpha1.Zone) { z.Spec.Limits = nil })
 	st.Settle()
 	for i := range 12 {
@@ -139,7 +137,7 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 		return len(store.Must(st.Client.Client.Get(s.Ctx, s.Ledger.Layout().Room("condensed"), withPrefix()...)).Kvs) > 1
 	})
 
-	// Losers that wait at a name, and one that waits for room.
+	// Losers waiting at a name, and a Record waiting for room.
 	for i := range 3 {
 		record(store.Record("team-e", fmt.Sprintf("e%d", i), fmt.Sprintf("e%d.example.org.", i), "A", "192.0.2.1"))
 	}
@@ -156,18 +154,17 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("team-a", "clash", "same.late.test.", "CNAME", "x.test."), late(0))
 	zone(store.Zone("infra", "late-again", "late.test.", store.Allow("", "*")), func(z *v1alpha1.Zone) { z.Spec.View = "late" })
 
-	// What the rules allow no more.
+	// Withdrawn Records and zones.
 	zone(store.Zone("infra", "lent", "lent.test.", store.Allow("", "*"), v1alpha1.DelegationRule{Zones: []string{"*"}}),
 		func(z *v1alpha1.Zone) {
 			z.Spec.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour}
 		})
 	record(store.Record("team-a", "lent", "www.lent.test.", "A", "192.0.2.1"))
 	zone(store.Zone("team-d", "kid", "kid.lent.test.", store.Allow("", "*")))
-	// A zone that was established, and one above it that does not delegate it.
+	// An established zone below a zone without a delegation.
 	zone(store.Zone("team-d", "alone", "alone.above.test.", store.Allow("", "*")))
 	zone(store.Zone("infra", "above", "above.test.", store.Allow("", "*")))
 
-	// Each kind of rule.
 	zone(store.Zone("infra", "kinds", "kinds.test.", store.Allow("", "*", "_acme-challenge.*", "pay.shop"),
 		v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "status", Shared: true},
 			{Pattern: "*.status", Shared: true}}}))
@@ -179,7 +176,6 @@ func writeWorld(t *testing.T, st *store.Store) *store.Server {
 	record(store.Record("infra", "own", "_dmarc.kinds.test.", "TXT", "v=DMARC1"))
 	store.Must(s.UpdateZone("infra", "lent", func(z *v1alpha1.Zone) { z.Spec.Delegations = nil }))
 
-	// Every kind of change.
 	store.Must(s.UpdateRecord(s.Ctx, "infra", "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.2", "192.0.2.4"} }))
 	store.Must(s.UpdateRecord(s.Ctx, "infra", "www-too", ttlOf(30)))
 	store.Must(s.UpdateRecord(s.Ctx, "infra", "spf", func(r *v1alpha1.Record) { r.Spec.DomainName = "other" }))
@@ -220,7 +216,7 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 	if text := store.Text(r); !strings.HasSuffix(text, "clean; nothing is owed\n") || !strings.HasPrefix(text, fmt.Sprintf("checked %d zones", r.Zones)) {
 		t.Errorf("report:\n%s", text)
 	}
-	// At an earlier revision it says what was owed then.
+	// A report of an earlier revision has the works of then.
 	must.Succeed(t, s.DeleteZone("infra", "example"))
 	if r = st.Fsck(); !r.Clean() || r.Owed.Total < 10 {
 		t.Errorf("after a deletion that no server carries out:\n%s", store.Text(r))

@@ -29,7 +29,6 @@ import (
 
 func withPrefix() []clientv3.OpOption { return []clientv3.OpOption{clientv3.WithPrefix()} }
 
-// vandal damages one thing and undoes it.
 type vandal struct {
 	t    *testing.T
 	s    *store.Server
@@ -68,7 +67,7 @@ func (v *vandal) restoreAll() {
 	v.undo = nil
 }
 
-// editValue changes the JSON at the first key under a prefix that suits.
+// editValue changes the JSON of the first suitable key under a prefix.
 func editValue[T any](v *vandal, under string, change func(key string, value *T) bool) string {
 	v.t.Helper()
 	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, under, withPrefix()...))
@@ -112,8 +111,8 @@ func (v *vandal) editDelegation(ns, name string, change func(*v1alpha1.Delegatio
 
 func (v *vandal) prefixOf(room string) string { return v.s.Ledger.Layout().Room(room) }
 
-// findMiddle returns the key of a journal step of example.org. from its middle. It and the one before it stand alone: a
-// transaction of several writes has one key for all of its steps.
+// findMiddle returns the key of a journal step from the middle of example.org. Like the step before, it has a
+// separate key: a transaction of several writes has a single key for all steps.
 func (v *vandal) findMiddle() string { _, mid := v.findMiddlePair(); return mid }
 
 func (v *vandal) findMiddlePair() (before, mid string) {
@@ -124,7 +123,7 @@ func (v *vandal) findMiddlePair() (before, mid string) {
 	for i, kv := range r.Kvs {
 		var tx content.Transaction
 		must.Succeed(v.t, json.Unmarshal(kv.Value, &tx))
-		if len(tx.Steps) == 0 { // it settled
+		if len(tx.Steps) == 0 { // a mark of a settled zone
 			continue
 		}
 		if i > 3 && alone && len(tx.Steps) == 1 {
@@ -169,7 +168,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 	cases := []struct {
 		name string
 		rule fsck.Rule
-		// do damages and returns the key that must be reported.
+		// do damages the store and returns the key to report.
 		do func(v *vandal) string
 	}{
 		{"no format", "format", func(v *vandal) string {
@@ -473,8 +472,8 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			})
 		}},
 		{"a step that forgets a row", "I2", func(v *vandal) string {
-			// The row that it added is still there when it is undone. That shows in the step before it where that
-			// changed the row, too, else in this one.
+			// Undone, the step leaves the row. The finding is at the step before if that changed the row too, else
+			// at this step.
 			v.editStep(func(x *content.Step) { x.Added = x.Added[1:] })
 			return v.prefixOf("journal") + example + "/"
 		}},
@@ -748,8 +747,7 @@ func lastStep(v *vandal, uid string) string {
 	return ""
 }
 
-// Ledger A7: a Zone that cannot be read is one finding. Its keys are as they should be, and no finding says to
-// take it away.
+// Ledger A7: a single finding. None says to delete intact keys.
 func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 	st := store.New(t, store.Unchecked)
 	s := st.Server()

@@ -43,7 +43,7 @@ type Config struct {
 // Rule is the broken invariant (I1–I5 of package ledger) or rule of docs/semantics.md (S6.7).
 type Rule string
 
-// Finding is one difference between the store and its recomputation.
+// Finding is a difference between the store and its recomputation.
 type Finding struct {
 	// Key is the wrong etcd key.
 	Key  string
@@ -55,7 +55,7 @@ type Finding struct {
 // MaxFindings bounds the findings listed of each kind.
 const MaxFindings = 1000
 
-// Findings are the findings of one kind.
+// Findings are the findings of a kind.
 type Findings struct {
 	List []Finding // at most MaxFindings, by key
 	// Total includes the unlisted findings.
@@ -70,8 +70,8 @@ type Report struct {
 	Zones, Records, Keys, Steps int
 	// Damage has the differences that no work in progress explains.
 	Damage Findings
-	// Owed has the work in progress: outbox items, pending cuts, and objects waiting for them. A running server
-	// completes it.
+	// Owed has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
+	// waiting for them.
 	Owed Findings
 	// Notes are names of two tenants that the present rules would keep apart (S4.8). They need no repair: former
 	// rules or deleted records may have allowed them.
@@ -123,8 +123,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. It returns an error if the store cannot be read: etcd does not answer or has compacted
-// the revision (run it again), or the encryption configuration does not fit. Damage is in the report.
+// Run checks the whole store. An error means an unreadable store: etcd does not answer or has compacted the revision
+// (run again), or the encryption configuration does not fit. Damage is in the report.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -190,8 +190,8 @@ func (f *Findings) add(x Finding) {
 // Pages keep the responses of etcd within limits, and this process small.
 const page = 1000
 
-// eachObject decodes the objects of a resource. An object that does not decode, or has the key of another, breaks
-// the rule. damaged is called for the first; it may be nil.
+// eachObject decodes the objects of a resource. An object that does not decode, or has the key of another, breaks the
+// rule. damaged, if not nil, is called for objects that do not decode.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -295,7 +295,7 @@ func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyVa
 	}
 }
 
-// get reads at the checked revision. If that is 0, the first read sets it.
+// get reads at the checked revision; if 0, the first read sets the revision.
 func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(subrev.Version(c.report.Revision, subrev.Last)))...)
 	if err != nil {

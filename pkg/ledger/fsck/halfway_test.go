@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Halfway through what a new zone takes over, and with a zone that lost and waits: nothing of it is damage, all of it
-// is owed, and what is wrong there is found (S2.7).
+// During the move to a new zone, beside a zone that lost and waits, fsck reports pending works and no damage, and
+// still finds real damage (S2.7).
 func TestRun_halfway(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()

@@ -120,7 +120,7 @@ func (c *check) readCondensed() error {
 	return err
 }
 
-// checkCondensed compares the condensed step with the state of b, if it leads to there.
+// checkCondensed compares the condensed step with the state of b, if the step leads there.
 func (b *back) checkCondensed() {
 	x := b.condensed[b.zone.UID]
 	if x == nil || b.broken || x.joined || x.Step.N != b.n {
@@ -188,7 +188,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep undoes a step. It returns the unmet expectation, "" for none.
+// undoStep undoes a step, and returns the unmet expectation, "" for none.
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

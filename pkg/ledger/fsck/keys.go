@@ -153,7 +153,7 @@ func (c *check) checkOrphans() error {
 }
 
 // checkWaiting asks the law, on facts from the objects, whether the next round would take in waiting objects (S2.7).
-// No other check asks the law. Waiting too long is owed, never damage, as it serves nothing wrong.
+// No other check asks the law. Waiting too long is owed, never damage: nothing wrong is served.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adopted == nil && c.ctx.Err() == nil {

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to its objects, with the few internal values not determined by objects, such as works
+// model is the store according to the objects, with the few internal values not determined by objects, such as works
 // in progress.
 type model struct {
 	zones       map[string]*zone // by uid, with pending ones
@@ -56,8 +56,8 @@ type unread struct {
 	behind map[string]int     // number of keys and records of each, by its key
 }
 
-// countUnread counts a key of an unreadable zone. It returns false for other zones. at has the uid, and namespace
-// and name if known.
+// countUnread counts a key of an unreadable zone; false for other zones. at has the uid, and namespace and name if
+// known.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {
@@ -79,7 +79,7 @@ type place struct {
 // edge is the uids of a parent and a child.
 type edge struct{ parent, child string }
 
-// zone is a Zone object with its records and the facts derived from them.
+// zone is a Zone object with records and derived facts.
 type zone struct {
 	*law.Zone
 	key     string
@@ -146,7 +146,7 @@ func (z *zone) addRecord(r *record) {
 	}
 }
 
-// maxPointed bounds the hosts counted for one record (S4.26).
+// maxPointed bounds the hosts counted for a record (S4.26).
 const maxPointed = 8
 
 // addPointers counts a record of the zone's own namespace once at the base name of each of its first hosts.
@@ -192,7 +192,7 @@ func (r *record) waiting() *law.Waiting {
 	return &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef, KeptOut: r.keptOut}
 }
 
-// addCut adds a delegated child's cut to the owners of its parent.
+// addCut adds a delegated child's cut to the owners of the parent.
 func (z *zone) addCut(cut *law.CountedCut) {
 	for _, set := range cut.Sets {
 		o := z.ownerAt(set.Owner)

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// This file implements the text of the semantics, parts 2 to 5. It uses types and patterns of the law but no
-// decisions, so that errors in those show up here.
+// This file implements the text of the semantics, parts 2 to 5, with types and patterns of the law but no decisions,
+// so that errors in decisions show up here.
 
 // checkNames checks the zone and the rule of each record and each zone.
 func (c *check) checkNames() error {
@@ -103,7 +103,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // proves has the types that name nothing if a rule lists no others (S4.20).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// namesOf returns the names that a rule gives its namespaces literally (S4.20).
+// namesOf returns the names a rule literally gives to namespaces (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A claim below another tenant's came by a literal rule (S4.12). While the rule stands, that says nothing; when it is
-// gone, fsck notes both names (S4.8), and the store is clean, because nothing in it tells which rules there were.
+// A literal rule admitted a claim below another tenant's (S4.12). Without the rule, fsck notes both names (S4.8),
+// but the store is clean: former rules are not stored.
 func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 	st := store.New(t)
 	s := st.Server()
@@ -25,7 +25,7 @@ func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 		store.Record("b", "named", "pay.shop.example.org.", "TXT", "b"),
 		store.Record("b", "plain", "pay.shop.example.org.", "A", "192.0.2.2"),
 		store.Record("b", "under", "under.top.example.org.", "A", "192.0.2.2"),
-		store.Record("c", "top", "top.example.org.", "A", "192.0.2.3"), // a literal claim is in no namespace's way
+		store.Record("c", "top", "top.example.org.", "A", "192.0.2.3"), // a literal claim blocks no namespace
 		store.Record("b", "below", "x.pay.shop.example.org.", "A", "192.0.2.2"),
 	} {
 		store.Must(s.CreateRecord(t.Context(), r))

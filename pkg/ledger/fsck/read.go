@@ -204,7 +204,7 @@ func (c *check) readCuts() error {
 	})
 }
 
-// standingZone returns the zone of a key; nil if it does not exist, which is damage unless a work purges its keys.
+// standingZone returns the zone of a key; nil if missing, which is damage unless a work purges the zone's keys.
 func (c *check) standingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {
@@ -243,7 +243,7 @@ func (c *check) readRecords() error {
 	})
 }
 
-// placeRecord adds an adopted record to its zone, and checks its status (S2, S6.12).
+// placeRecord adds an adopted record to the zone, and checks the record's status (S2, S6.12).
 func (c *check) placeRecord(r *record) {
 	c.require(r.claims == (r.adopted != nil), r.key, "S6.12", "the condition Adopted", "status.zoneRef says the same")
 	if r.adopted == nil {

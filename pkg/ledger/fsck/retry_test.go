@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// A work that only decides anew what waits (S2.7) marks its zone when a step first touches it. So a store that stops
-// before that step has work in progress and no damage.
+// A retry of waiting objects (S2.7) marks the zone in the first step. Before, a stopped store has pending work and
+// no damage.
 func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 	for what, free := range map[string]func(s *store.Server) error{
 		"a name server goes": func(s *store.Server) error {
@@ -35,7 +35,7 @@ func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 				store.Record("team-b", "ns1", "ns1.example.org.", "A", "192.0.2.3"),
 			} {
 				if r.Namespace == "team-a" {
-					r.CreationTimestamp.Time = r.CreationTimestamp.Add(-time.Hour) // the older one is adopted (S2.8)
+					r.CreationTimestamp.Time = r.CreationTimestamp.Add(-time.Hour) // the older Record is adopted (S2.8)
 				}
 				store.Must(s.CreateRecord(s.Ctx, r))
 			}

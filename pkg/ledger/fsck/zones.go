@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// checkZones compares the status of each zone with its holding, spec and records.
+// checkZones compares the status of each zone with holding, spec and records.
 func (c *check) checkZones() error {
 	for _, z := range c.names {
 		c.checkName(z)
@@ -167,7 +167,7 @@ func (c *check) checkCuts() error {
 	return nil
 }
 
-// checkContent compares hash, state and size in a zone's status with its RRsets.
+// checkContent compares hash, state and size in a zone's status with the RRsets.
 func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	rows := 0
 	var elements []sethash.Element

@@ -88,7 +88,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense adds the journal steps of z up to n to the condensed step. It returns the step before which the journal
+// Condense adds the journal steps of z up to n to the condensed step. The result is the step before which the journal
 // may be trimmed, 0 if another server was ahead, or if z has left its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)

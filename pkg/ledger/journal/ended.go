@@ -35,8 +35,8 @@ type Left struct {
 	Rows []content.Row
 }
 
-// Left returns the RRsets that an ended zone had since a serial. It returns ErrTrimmed if they are unknown, or if
-// the zone had another name since.
+// Left returns the RRsets of an ended zone since a serial. ErrTrimmed: they are unknown, or the zone had another name
+// since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	rev := int64(0)
 	had, err := jr.readHad(ctx, zone, &rev)

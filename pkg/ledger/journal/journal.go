@@ -49,8 +49,8 @@ const (
 	entryOctets = 64
 )
 
-// Unsettled reports whether the delivered content is an earlier one (S7.2, S7.5). A starting server, and a
-// controller, find it by undoing the steps since.
+// Unsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5). A starting server, and a
+// controller, find the delivered content by undoing the steps since.
 func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
@@ -130,11 +130,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal deletes old steps. It keeps the last KeptSteps, counted back from z, and the steps that a Delivery
-// needs. If weigh is true, it bounds all by octets. For an unsettled zone it condenses needed steps before it
-// deletes them, and returns the octets of the condensed step before. Two servers may trim at once. A Delivery
-// created later needs no step before the zone's serial at that time, and existing Deliveries need ever fewer.
-// Nothing is deleted if the zone has left its name since rev.
+// trimJournal deletes old steps, except the last KeptSteps, counted back from z, and the steps needed by a Delivery.
+// If weigh is true, all are bounded by octets. For an unsettled zone, needed steps are condensed before deletion; the
+// result is the number of octets of the condensed step before. Two servers may trim at once. A Delivery created later
+// needs no step before the zone's serial at that time, and existing Deliveries need ever fewer. Nothing is deleted if
+// the zone has left its name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -198,7 +198,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 }
 
 // startKey returns the key before which this process has deleted the journal since the name was created at revision
-// named. No step is written before it.
+// named. No earlier step is written.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -317,8 +317,7 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 }
 
 // Steps returns the steps of a zone after the serial since up to step n, oldest first, and the content state at
-// since, which proves them. It returns ErrTrimmed if the journal does not reach back to since, or the zone never had
-// that serial.
+// since, as their proof. ErrTrimmed: the journal does not reach back to since, or the zone never had that serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A step is the one that etcd has, with and without the memory of it.
+// A step equals the stored step, from memory and from etcd.
 func TestMade_readsWhatIsStored(t *testing.T) {
 	var m made
 	of := func(by string) ([]byte, *content.Transaction) {

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A journal value becomes step by step the same as the whole transaction at once, without the steps that were too
-// long.
+// A journal value built step by step equals the encoded transaction, and omits steps that are too long.
 func TestJournalValue_isTheTransaction(t *testing.T) {
 	owner := must.Get(name.ParseRel("www.dev"))(t)
 	texts := []string{`"<>&"`, `"\\u003c"`, `"\200\"\\"`, `"plain"`, "\u2028"}
@@ -51,7 +50,7 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 	}
 }
 
-// A value is read as it was written, whatever is in it, and no octet of it is written as six.
+// Values survive the round trip, and no octet is escaped as six.
 func TestEncode_isPlain(t *testing.T) {
 	for _, text := range []string{"", "plain", "<", `\u003c`, `\\u003c`, `"<" \\ > & \u0026`, strings.Repeat("<", 1000)} {
 		value := law.StandingWork{ID: text}

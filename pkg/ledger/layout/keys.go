@@ -12,17 +12,17 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Keys makes and parses the keys in etcd. Internal keys are outside every prefix that an API watch follows. Names
-// are label-reversed, so that a name and all names below it are one range (name.Name.Key).
+// Keys makes and parses the keys in etcd. Internal keys are outside every prefix followed by an API watch. Names are
+// label-reversed, so a name and all names below are one range (name.Name.Key).
 type Keys struct {
 	// Prefix is the prefix of the whole server without a trailing slash: "/registry/kubizone".
 	Prefix string
 }
 
-// defaultView replaces the empty view in keys; it is no RFC 1123 label.
+// defaultView replaces the empty view in keys; "@" is no RFC 1123 label.
 const defaultView = "@"
 
-// byReference replaces the view in keys of objects that wait for a zone object.
+// byReference replaces the view in keys of objects waiting for a zone object.
 const byReference = "@ref"
 
 // Object returns the key of an object of kubi.zone.
@@ -74,7 +74,7 @@ var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 // Internal returns the prefix of all internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room returns the prefix of one kind of internal keys.
+// Room returns the prefix of a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
 // Config returns the key of the store's format.
@@ -163,13 +163,13 @@ func MostKeys(k law.Key) int64 {
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
-// ZoneRooms lists the kinds of keys that are purged with a zone, in this order. A new zone at the name reads members
-// of the earlier zone (law.LastSerial.Zone) until the earlier Records are released (S2.10). The last kinds name the
-// RRsets to withdraw from a provider that cannot list them.
+// ZoneRooms lists the kinds of keys purged with a zone, in this order. A new zone at the name reads members of the
+// earlier zone (law.LastSerial.Zone) until the earlier Records are released (S2.10). The last kinds name the RRsets
+// to withdraw from a provider that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is the number of the first ZoneRooms that are purged while an ended zone is still delivered.
+// OwnRooms is the number of the first ZoneRooms, purged while an ended zone is still delivered.
 const OwnRooms = 6
 
 // Journal returns the prefix of a zone's journal, and Step the key of the transaction whose last step is n.
@@ -179,8 +179,8 @@ func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled returns the key that marks a change of Settled without a step, after the key of step n. It is
-// overwritten each time.
+// StepSettled returns the key for marking a change of Settled without a step, after the key of step n. Each mark
+// overwrites the last.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
 // ParseStep returns zone and step of a journal key.
@@ -263,7 +263,7 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves is true if the Record moves from one zone to another; see law.Waiting.
+	// Moves is true if the Record moves between zones; see law.Waiting.
 	Moves bool `json:"m,omitempty"`
 	// KeptOut is the namespace that held the name; see law.Waiting.
 	KeptOut string `json:"k,omitempty"`
@@ -323,8 +323,8 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// Estimated octets of internal keys: namesOctets for those that include the name of a Record or Zone, stepsOctets
-// for a journal of small changes. JournalSteps and JournalOctets of package journal are its bounds.
+// Estimated octets of internal keys: namesOctets for those with the name of a Record or Zone, stepsOctets for a
+// journal of small changes, within JournalSteps and JournalOctets of package journal.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
@@ -352,7 +352,7 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock returns the key of the lock of migrations. It is not an internal key, and is never encrypted.
+// MigrationLock returns the key of the lock of migrations: not an internal key, and never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
 // LeaderLock returns the key of the lock of the server that confirms Records; see MigrationLock.

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes an internal value as JSON; types of this module always encode. It does not escape "<", ">" and "&",
-// which would take six octets each.
+// Encode encodes an internal value as JSON; types of this module always encode. "<", ">" and "&" are not escaped:
+// that would take six octets each.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
@@ -34,7 +34,7 @@ var escaped = []byte(`\u00`)
 // Decode decodes an internal value into a pointer to a struct.
 func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
 
-// Rewrite decodes a value, edits it, and encodes it again.
+// Rewrite decodes, edits and encodes a value.
 func Rewrite[T any](data []byte, edit func(*T)) ([]byte, error) {
 	var v T
 	if err := Decode(data, &v); err != nil {

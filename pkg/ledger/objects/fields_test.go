@@ -15,13 +15,13 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// field is one field of a spec: another value of it, and why the law does not read it, "" where it does.
+// field is a spec field with another value, and the reason why the law does not read it, or "".
 type field[O any] struct {
 	set   func(*O)
 	notIn string
 }
 
-// listLeaves lists the fields of a spec by their paths.
+// listLeaves returns the paths of a spec's fields.
 func listLeaves(of reflect.Type, path string) (paths []string) {
 	switch {
 	case of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice:
@@ -36,7 +36,7 @@ func listLeaves(of reflect.Type, path string) (paths []string) {
 	return paths
 }
 
-// checkFields sets each field of a spec to another value and compares what the law gets.
+// checkFields changes each field of a spec and compares the law's input.
 func checkFields[O any](t *testing.T, spec reflect.Type, base func() *O, toLaw func(*O) (any, error), fields map[string]field[O]) {
 	want := must.Get(toLaw(base()))(t)
 	for _, path := range listLeaves(spec, "spec") {
@@ -63,7 +63,7 @@ func checkFields[O any](t *testing.T, spec reflect.Type, base func() *O, toLaw f
 	}
 }
 
-// Package objects is where the API becomes law: what it forgets of a spec, no decision ever sees.
+// A field that package objects forgets reaches no decision.
 func TestRecordSpec_reachesTheLaw(t *testing.T) {
 	t.Parallel()
 	ttl := int32(60)
@@ -139,7 +139,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.deletionPolicy":     not("delivery reads it (S8.4)", func(s *v1alpha1.ZoneSpec) { s.DeletionPolicy = "Retain" }),
 	})
 
-	// LawZone carries over each setting of a zone.
+	// LawZone copies each setting of a zone.
 	o := base()
 	o.Status.FQDN = "dev.example.org."
 	spec := must.Get(ZoneSpec(o))(t)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// S6.12: over 63 characters the label is the beginning of `<name>.<namespace>` and a hash of all of it. It is a label
-// value for every zone, another one for each, and the same at every server: selectors of users have it written down.
+// S6.12: a name over 63 characters gives a label of the beginning of `<name>.<namespace>` and a hash of the whole.
+// Labels are valid, differ between zones, and agree between servers: users write them into selectors.
 func TestParentLabel_S6_12(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	of := map[string]string{}

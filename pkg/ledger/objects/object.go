@@ -42,7 +42,7 @@ type ObjectCodec struct {
 	Transformer value.Transformer
 }
 
-// Encode returns the stored form of an object under key. It removes the resourceVersion of obj.
+// Encode returns the stored form of an object under key, and removes the resourceVersion of obj.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	return slices.Compact(out), nil
 }
 
-// lawRule returns a rule of records and zones patterns. path is that of its fields, for errors.
+// lawRule returns a rule of records and zones patterns. path is the path of the fields, for errors.
 func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule rules.Rule, err error) {
 	for i, r := range records {
 		p, err := pattern.Parse(r.Pattern)
@@ -319,7 +319,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData is LawRecord without values. It fails only if the type does not parse.
+// RecordWithoutData is LawRecord without values. The only error is a type that does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -413,8 +413,8 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 }
 
 // setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13). Ready
-// is Unknown until every class has confirmed the write, or True at once if no class delivers the zone and its
-// content is settled and served.
+// is Unknown until every class has confirmed the write, or True at once if no class delivers the zone and the content
+// is settled and served.
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	switch {
@@ -538,7 +538,7 @@ func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	return rule, err
 }
 
-// DelegationSpec returns the spec of a Delegation for the law. It fails if a pattern does not parse.
+// DelegationSpec returns the spec of a Delegation for the law, or an error if a pattern does not parse.
 func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// A zone keeps its name, however that is written.
+// Another spelling is the same name.
 func TestRenames_areOfAnotherName_S1_6(t *testing.T) {
 	ref := func(namespace, name string) *v1alpha1.ZoneReference {
 		return &v1alpha1.ZoneReference{Namespace: namespace, Name: name}

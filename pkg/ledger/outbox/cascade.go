@@ -75,7 +75,7 @@ func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 	return box.decideWindows(ctx, s)
 }
 
-// decideWindows decides the candidates after the cursor, and advances it.
+// decideWindows decides the candidates after the cursor, and advances the cursor.
 func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	for more := true; more; {
 		w, err := box.findWindow(ctx, s)

@@ -31,7 +31,7 @@ type listed struct {
 	met   time.Time
 }
 
-// noteItem caches the present value of a key. It returns nil if the value does not parse.
+// noteItem caches the present value of a key; nil if the value does not parse.
 func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	one := &listed{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision, met: time.Now()}
 	if err := layout.Decode(kv.Value, &one.Work); err != nil {
@@ -84,8 +84,8 @@ func (box *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps items up to date from rev until ctx ends. It wakes the outbox for an item that this server owns,
-// as the writer may have done so before the watch had the item.
+// followItems keeps items up to date from rev until ctx ends. An item of this server wakes the outbox, as the writer
+// may have done so before the watch had the item.
 func (box *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

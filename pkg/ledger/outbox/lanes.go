@@ -18,7 +18,7 @@ const (
 )
 
 // lanes schedules works. Each namespace has a lane, in which its works run one after the other. As many lanes run as
-// there are places; the others wait in order. If others wait, a lane releases its place after each work, and within
+// there are places; the others wait in order. Under contention, a lane releases its place after each work, and within
 // a work after a slice. So no namespace waits for the end of another's cascades, however large.
 type lanes struct {
 	sync.WaitGroup
@@ -37,7 +37,7 @@ func newLanes(most int, slice time.Duration) *lanes {
 // place is a lane's place: the time when it was taken, zero for none.
 type place struct{ since time.Time }
 
-// takeLane takes a lane until leaveLane. It returns false if the lane is busy.
+// takeLane takes a lane until leaveLane. False: the lane is busy.
 func (p *lanes) takeLane(name string) bool {
 	_, busy := p.busy.LoadOrStore(name, true)
 	if busy {

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// Works of one namespace follow each other.
 func TestLanes_oneOfANamespace(t *testing.T) {
 	p := newLanes(1, laneSlice)
 	if !p.takeLane("team-0") || p.takeLane("team-0") {
@@ -30,8 +29,7 @@ func TestLanes_oneOfANamespace(t *testing.T) {
 	}
 }
 
-// Eight namespaces with cascades without an end do not keep a ninth's from its own: each
-// has a slice of time, in turn.
+// Eight namespaces have endless cascades: each has a slice of time.
 func TestLanes_haveSlicesOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLanes(maxLanes, laneSlice)
@@ -42,7 +40,7 @@ func TestLanes_haveSlicesOfTime(t *testing.T) {
 		stop := make(chan struct{})
 		for i := range maxLanes + 2 {
 			name := fmt.Sprintf("team-%d", i)
-			time.Sleep(time.Millisecond) // they come in this order
+			time.Sleep(time.Millisecond) // fixes the order of arrival
 			go func() {
 				at := &place{}
 				_ = p.takePlace(t.Context(), at)

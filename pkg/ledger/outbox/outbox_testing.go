@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// CarryOut processes the outbox once, one work after the other. It does nothing else that Run does: stories of the
-// ledger pause between the end of a cascade and the cuts, which Run counts too.
+// CarryOut processes the outbox once, work by work, and nothing else of Run: stories pause between the end of a
+// cascade and the count of cuts.
 func (box *Outbox) CarryOut(ctx context.Context) {
 	if _, err := box.loadItems(ctx); err != nil {
 		return
@@ -25,6 +25,5 @@ func (box *Outbox) TryWaiting(ctx context.Context) error {
 	return err
 }
 
-// SetLanes sets the number of lanes and their slice. With laneSlice, a test of giving way would need a cascade of
-// many seconds.
+// SetLanes sets the number of lanes and the slice, for short preemption tests.
 func (box *Outbox) SetLanes(n int, slice time.Duration) { box.lanes = newLanes(n, slice) }

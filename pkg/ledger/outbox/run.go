@@ -67,7 +67,7 @@ func (box *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// sweepOutbox starts the works that are due, lane by lane.
+// sweepOutbox starts the due works, lane by lane.
 func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{} // by namespace, oldest first
 	for _, s := range box.listDue(all) {
@@ -100,7 +100,7 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 }
 
 // listDue returns the works for this server, oldest first: its own, those of another server silent for foreignAfter
-// and, if all is true, those that no server has begun.
+// and, if all is true, those not begun by any server.
 func (box *Outbox) listDue(all bool) (works []*standing) {
 	box.items.mu.Lock()
 	for _, one := range box.items.by {
@@ -146,7 +146,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	}
 }
 
-// sweepMarks settles zones held back too long by their cascades (S7.2). It also removes marks without an item, which
+// sweepMarks settles zones held back too long by their cascades (S7.2), and removes marks without an item, which
 // would lock names and hold zones forever: an item goes with the last of its marks, so a fault of the store has lost
 // the item.
 func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {

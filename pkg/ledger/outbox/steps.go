@@ -26,12 +26,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the last. It submits many at once to the queue of the
-// zone, where they are committed like writes of clients (package commit).
+// A cascade decides records in order, each on the result of the last. Many are submitted at once to the queue of the
+// zone, and committed like writes of clients (package commit).
 //
-// The order is that of S2.7. Records that move to another zone leave their zone before the waiting records are
-// decided, and then all of them come in, in order. So the former zone of a record does not decide which record takes
-// a name.
+// The order is that of S2.7. Records moving to another zone leave their zone before the waiting records are decided,
+// and then all of them come in, in order. So the former zone of a record does not decide which record takes a name.
 
 const (
 	// maxSteps bounds the records read and decided at once, about the number that fits into a transaction.
@@ -57,7 +56,7 @@ type step struct {
 	candidate
 	w *commit.Write
 	o *v1alpha1.Record
-	// stands is true if the Record is in the zone that the step probably changes.
+	// stands is true if the Record is in the zone probably changed by the step.
 	stands bool
 }
 
@@ -202,8 +201,8 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 	}
 }
 
-// noteStep announces the result of a committed step, and counts its pending cuts. It reports whether the Record
-// leaves for another zone (I1).
+// noteStep announces the result of a committed step, counts its pending cuts, and reports whether the Record leaves
+// for another zone (I1).
 func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
@@ -235,8 +234,7 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// readSteps reads the Records of candidates in one round trip, and returns their steps, without Records that are
-// gone.
+// readSteps reads the Records of candidates in one round trip, and returns their steps, without missing Records.
 func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
 	if len(cs) == 0 {
 		return nil, nil
@@ -266,8 +264,8 @@ func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns the step of a candidate from its stored Record; nil: the Record is gone. The error is
-// facts.ErrDamaged if it cannot be read.
+// readStep returns the step of a candidate from its stored Record; nil: the Record is gone. facts.ErrDamaged: the
+// Record cannot be read.
 func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

@@ -55,8 +55,8 @@ func (box *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects that wait at freed names, and at or below their base names, until ctx ends. While
-// nothing waits, it only counts, and seldom: most clusters have no waiting objects, and all have writes.
+// followFreed tries the objects waiting at freed names, and at or below their base names, until ctx ends. While
+// nothing waits, it only counts the waiting objects, and seldom: most clusters have none, and all have writes.
 func (box *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time // when an object last waited, as far as known
 	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
@@ -165,7 +165,7 @@ func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most in
 	return slices.Compact(chosen), next, err
 }
 
-// tryCandidate decides a waiting object without a write, and returns the cascade that would take it in, nil for
+// tryCandidate decides a waiting object without a write, and returns a cascade that would take the object in, nil for
 // none.
 func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
 	defer box.com.Recover(ctx, nil, &err)

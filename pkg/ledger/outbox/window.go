@@ -190,8 +190,8 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces finds the Records of some namespaces in a zone, and those waiting for the zone. It reads these
-// namespaces, not the zone's members.
+// scanNamespaces finds the Records of some namespaces in a zone, and those waiting for the zone, by a read of these
+// namespaces, not of the zone's members.
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// However many candidates there are, in whichever order they are found, the parts are
-// all of them in the order of S2.8, each once, and no more than a part is in memory.
+// For any number and order of candidates, the parts have all of them once, in the order of S2.8, and memory holds a
+// part at most.
 func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 	const n = 3*maxWindow + 7
 	find := func(found func(candidate)) {
@@ -26,7 +26,7 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 				c.letter = layout.WaitingZone
 			}
 			found(c)
-			if i%3 == 0 { // by another scan too
+			if i%3 == 0 { // found by a second scan
 				found(c)
 			}
 		}

@@ -48,8 +48,7 @@ func (s *standing) beginWork() {
 // hasBegun reports whether candidates were decided, so that the steps before them are done.
 func (s *standing) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item at its last read revision. If another server has changed the item, rewriteItem reads
-// it instead.
+// rewriteItem replaces the item at its last read revision, or reads the item if another server has changed it.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -94,10 +93,10 @@ func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 // maxRest bounds the pause of a cascade, however long its last steps took.
 const maxRest = 20 * time.Millisecond
 
-// betweenGoes is called after steps that started at began, when clients was the time of the last client write. It
-// renews the lease. If clients have written since, in any zone, the cascade pauses, or each of their writes would
-// wait for steps; the pause grows with the number of cascades. After a slice the cascade gives its place to another
-// lane and waits for the next turn: then paused is true, and another server may have taken over.
+// betweenGoes is called after steps that started at began, when clients was the time of the last client write. The
+// cascade renews its lease. If clients have written since, in any zone, the cascade pauses, or each of their writes
+// would wait for steps; the pause grows with the number of cascades. After a slice the cascade gives its place to
+// another lane and waits for the next turn: then paused is true, and another server may have taken over.
 func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, box); err != nil {
 		return false, err

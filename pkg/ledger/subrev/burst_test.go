@@ -14,9 +14,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// The watch cache closes a watcher that does not take its events in time, and an informer then sends a new request.
-// Without the pause it closes hundreds here, each time; with it none, unless something else takes the machine away
-// meanwhile.
+// The watch cache closes a slow watcher, and the informer sends a new request. Without the pause, hundreds are
+// closed here every time; with the pause none, unless the machine is busy.
 func TestCache_closesNoInformerByTransactions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks at time, which the race detector takes")
@@ -32,11 +31,10 @@ func TestCache_closesNoInformerByTransactions(t *testing.T) {
 	t.Error("each time watchers were closed")
 }
 
-// burstResult is what transactions without a pause between them did to watchers.
 type burstResult struct {
 	watchers, objects, rounds int
 	closed                    int64
-	took, fresh               time.Duration // to all watchers; to a list at the answer's version, on average
+	took, fresh               time.Duration // until all watchers have the event; for a list at the answer's version, on average
 }
 
 func (r burstResult) String() string {
@@ -45,7 +43,7 @@ func (r burstResult) String() string {
 		r.watchers, r.rounds, r.objects, r.closed, int(float64(n)/r.took.Seconds()), r.fresh)
 }
 
-// runBurst makes transactions one after the other, while watchers follow as informers do.
+// runBurst writes transactions back to back, while watchers follow like informers.
 func (w *world) runBurst(s *server, name string, watchers, objects, rounds int) burstResult {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()

@@ -57,13 +57,12 @@ var codec = func() runtime.Codec {
 	return apitesting.TestCodec(serializer.NewCodecFactory(scheme), examplev1.SchemeGroupVersion)
 }()
 
-// encryption is as an encryption configuration makes it: bound to the key, with a prefix.
+// encryption as from an encryption configuration: bound to the key, with a prefix.
 var encryption = func() value.Transformer {
 	gcm := store.Must(aestransformer.NewGCMTransformer(store.Must(aes.NewCipher([]byte("0123456789abcdef")))))
 	return value.NewPrefixTransformers(nil, value.PrefixTransformer{Prefix: []byte("k8s:enc:aesgcm:v1:k:"), Transformer: gcm})
 }()
 
-// server is the storage of pods as one API server has it.
 type server struct {
 	raw    storage.Interface
 	cached *cacher.CacheDelegator
@@ -75,7 +74,7 @@ func newPodList() runtime.Object { return &example.PodList{} }
 
 func skipAttributes(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil }
 
-// startServer starts one; mapped says whether it is over subrev.
+// startServer starts a server; mapped: over subrev.
 func (w *world) startServer(mapped bool) *server {
 	versioner, resource := storage.APIObjectVersioner{}, schema.GroupResource{Resource: "pods"}
 	inner := etcd3.NewCompactor(w.connectRaw().Client, 0, clock.RealClock{}, nil)
@@ -98,7 +97,6 @@ func (w *world) startServer(mapped bool) *server {
 	return &server{raw, d, c}
 }
 
-// encodePod returns the stored form of a pod.
 func (w *world) encodePod(name, data string) string {
 	namespace, rest, _ := strings.Cut(name, "/")
 	pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: rest, Annotations: map[string]string{"data": data}}}
@@ -106,7 +104,7 @@ func (w *world) encodePod(name, data string) string {
 		value.DefaultContext(w.keyOf("pods", name)))))
 }
 
-// writePods carries writes out whose values are the data of pods, and keeps the data in the history.
+// writePods writes the values as pods' data, and adds them to the history.
 func (w *world) writePods(writes ...write) (header int64) {
 	w.t.Helper()
 	data := make([]string, len(writes))
@@ -129,7 +127,6 @@ func makeBatch(name string, n int, data string) (out []write) {
 	return out
 }
 
-// uncacheObject returns an object that a cache may share between watchers.
 func uncacheObject(o runtime.Object) runtime.Object {
 	if c, ok := o.(runtime.CacheableObject); ok {
 		return c.GetObject()
@@ -161,9 +158,8 @@ func eventText(e watch.Event) string {
 	return one.String()
 }
 
-// listenTo returns n events after a version, and why the watch ended where there were fewer. Where the cache closes a
-// watcher that does not keep up it goes on behind what it has, as informers do; many times without an event are a
-// fault.
+// listenTo returns n events after a version, or fewer and the error. A watcher closed by the cache resumes like an
+// informer; many times without an event are an error.
 func listenTo(s storage.Interface, key string, version int64, n int) (out []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -204,8 +200,8 @@ func listPods(s storage.Interface, key string, o storage.ListOptions) (map[strin
 	return out, l, err
 }
 
-// A read at the version of an answer has all that the transaction wrote, and a watch from before it has all of it,
-// whenever it begins: by the watch cache over etcd's revisions neither holds.
+// At the version of an answer, a read and a later watch have the whole transaction. A watch cache over etcd's
+// revisions guarantees neither.
 func TestCache_isNotTorn(t *testing.T) {
 	const watchers, lists, initial, n = 24, 4, 4, 40
 	w := newWorld(t)
@@ -227,9 +223,9 @@ func TestCache_isNotTorn(t *testing.T) {
 			delay := time.Duration(writer.Int64N(int64(6 * time.Millisecond)))
 			group.Go(func() {
 				<-begin
-				time.Sleep(delay) // at whatever moment of the transaction
+				time.Sleep(delay) // at any moment of the transaction
 				o := makeOptions(before)
-				if i >= watchers { // an informer's first request
+				if i >= watchers { // the first request of an informer
 					o = makeOptions(0)
 					o.SendInitialEvents, o.Predicate.AllowWatchBookmarks = new(true), true
 				}
@@ -269,8 +265,8 @@ func TestCache_isNotTorn(t *testing.T) {
 	t.Logf("%d watchers, %d of them closed by the cache, %d bookmarks", rounds*(watchers+initial), closed.Load(), progress.bookmarks.Load())
 }
 
-// followPods counts the pods of that name as an informer does: where its watch is closed it goes on after the last
-// event. begun is called when it watches.
+// followPods counts the pods of a name like an informer, and resumes a closed watch after the last event. It calls
+// begun at the first watch.
 func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions, name string, n int, closed *atomic.Int64,
 	begun func()) int {
 	got := map[string]bool{}
@@ -305,7 +301,7 @@ func followPods(ctx context.Context, s storage.Interface, o storage.ListOptions,
 	return len(got)
 }
 
-// informed counts what a watch of etcd says that asks for progress all the time.
+// informed counts the events of a watch of etcd with constant requests for progress.
 type informed struct{ events, bookmarks, disorder atomic.Int64 }
 
 func (w *world) startInformer(ctx context.Context, s *server) *informed {
@@ -337,7 +333,7 @@ func (w *world) startInformer(ctx context.Context, s *server) *informed {
 	return out
 }
 
-// The test above finds what it is there for: over etcd's revisions a list at the answer's version misses objects.
+// The test above can fail: over etcd's revisions, a list misses objects.
 func TestCache_isTornWithoutVersions(t *testing.T) {
 	w := newWorld(t)
 	w.client = w.connectRaw()
@@ -356,11 +352,10 @@ func TestCache_isTornWithoutVersions(t *testing.T) {
 	t.Error("100 lists are whole: this test does not see what tears")
 }
 
-// A watch by storage after each version, and an exact list at it, of etcd and of the cache, of this server and of
-// another.
+// Watches after each version, and exact lists, of etcd and of the cache, of this and another server.
 func TestCache_resumesAndListsAtEachVersion(t *testing.T) { newWorld(t).resumesAndLists() }
 
-// So where etcd knows no streams of reads, as before 3.7: storage asks for one, is told so, and reads page by page.
+// The same with an etcd before 3.7, without streams: after the refusal, storage reads by pages.
 func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
 	var refused atomic.Int64
 	etcd := store.Fresh(t)
@@ -370,7 +365,7 @@ func TestCache_resumesAndListsWithoutStreams(t *testing.T) {
 				func(ctx context.Context, d *grpc.StreamDesc, c *grpc.ClientConn, method string, begin grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
 					if method == "/etcdserverpb.KV/RangeStream" {
 						refused.Add(1)
-						method = "/etcdserverpb.KV/NotThere" // the server's own refusal
+						method = "/etcdserverpb.KV/NotThere" // a method that the server refuses itself
 					}
 					return begin(ctx, d, c, method, o...)
 				})}})
@@ -421,7 +416,7 @@ func (w *world) resumesAndLists() {
 				if err != nil || l.ResourceVersion != text || !maps.Equal(got, want) {
 					t.Errorf("%s: list at %s is at %s: %v\n%v\nnot\n%v", what, text, l.ResourceVersion, err, got, want)
 				}
-				// The first page is this one's, the next are etcd's, as when a cache has forgotten.
+				// The next pages come from etcd, as after an eviction from the cache.
 				o := storage.ListOptions{ResourceVersion: text, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: storage.SelectionPredicate{Limit: 4}}
 				pages, l, err := listPods(s, "/pods/", o)
 				for err == nil && l.Continue != "" {
@@ -443,8 +438,7 @@ func (w *world) resumesAndLists() {
 	}
 }
 
-// The check that Kubernetes makes of a cache every few minutes lists etcd at the cache's version, in the middle of a
-// revision too: it must find them equal.
+// Kubernetes' regular check of a cache compares it with a list of etcd at the cache's version.
 func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	w := newWorld(t)
 	s := w.startServer(true)
@@ -474,7 +468,7 @@ func TestCache_isConsistentInTheMiddleOfARevision(t *testing.T) {
 	}
 }
 
-// exact counts the lists of etcd at a version, which the cache's own check makes.
+// exact counts the lists by the cache's check.
 type exact struct {
 	storage.Interface
 	checks, inside atomic.Int64
@@ -491,7 +485,7 @@ func (e *exact) GetList(ctx context.Context, key string, o storage.ListOptions, 
 	return err
 }
 
-// So does the check that a cache runs by its timer, while transactions come: an inconsistency would panic here.
+// The same by the cache's timer. An inconsistency panics.
 func TestCache_isConsistentByItsOwnTimer(t *testing.T) {
 	period, panics := consistency.CheckPeriod, consistency.PanicOnCacheInconsistency
 	consistency.CheckPeriod, consistency.PanicOnCacheInconsistency = 20*time.Millisecond, true
@@ -510,7 +504,7 @@ func TestCache_isConsistentByItsOwnTimer(t *testing.T) {
 	t.Logf("%d checks, %d of them in the middle of a revision", lists.checks.Load(), lists.inside.Load())
 }
 
-// fast is a clock that shows a minute each second, by which what is due every minute is.
+// fast is a clock with a minute each second.
 type fast struct {
 	clock.RealClock
 	begun time.Time
@@ -520,8 +514,8 @@ func (f fast) Now() time.Time { return f.begun.Add(60 * time.Since(f.begun)) }
 
 func (f fast) Since(t time.Time) time.Duration { return f.Now().Sub(t) }
 
-// A bookmark says that all up to its version has come. The cache sends one every minute, and one two seconds before
-// the request ends.
+// A bookmark promises all earlier events. The cache sends one every minute, and two seconds before the request
+// ends.
 func TestCache_bookmarksWhatHasCome(t *testing.T) {
 	for what, every := range map[string]bool{"every minute": true, "before the end": false} {
 		t.Run(what, func(t *testing.T) {
@@ -547,20 +541,20 @@ func (w *world) checkBookmarks(every bool) {
 	type said struct {
 		events    []int64
 		bookmarks []int64
-		at        []int // how many events came before each
+		at        []int // number of events before each bookmark
 	}
 	all := make([]said, requests)
 	for i := range all {
 		timeout := 2500*time.Millisecond + time.Duration(i%20)*50*time.Millisecond
 		watchers.Go(func() {
 			limit, cancel := context.WithTimeout(ctx, timeout)
-			if every { // and the request has no end
+			if every { // the request has no end
 				limit, cancel = context.WithCancel(context.WithoutCancel(ctx))
 				defer context.AfterFunc(ctx, cancel)()
 			}
 			defer cancel()
 			one := &all[i]
-			for from := before; limit.Err() == nil; { // where the cache closes it, it goes on
+			for from := before; limit.Err() == nil; { // resume a closed watch
 				o := makeOptions(from)
 				o.Predicate.AllowWatchBookmarks = true
 				in, err := s.cached.Watch(limit, "/pods/", o)
@@ -584,7 +578,7 @@ func (w *world) checkBookmarks(every bool) {
 	done := make(chan struct{})
 	writer.Go(func() {
 		objects, pace := 20, time.Nanosecond
-		if every { // a watcher that is behind gets none of these
+		if every { // a slow watcher gets none of these
 			objects, pace = 100, 20*time.Millisecond
 		}
 		rate := time.NewTicker(pace)
@@ -627,8 +621,8 @@ func (w *world) checkBookmarks(every bool) {
 	}
 }
 
-// watchOne begins a watch that ends after one event. The watch cache closes a watch whose reader lags, and a reflector
-// that meets such a one without an event lists again, so the watch is begun again from the same version.
+// watchOne begins a watch that ends after an event. The watch cache closes a slow watch, and a reflector lists
+// again if that had no event: watchOne restarts at the same version.
 func watchOne(ctx context.Context, begin func() (watch.Interface, error)) (watch.Interface, error) {
 	inner, err := begin()
 	if err != nil {
@@ -650,7 +644,7 @@ func watchOne(ctx context.Context, begin func() (watch.Interface, error)) (watch
 	return watch.NewProxyWatcher(out), nil
 }
 
-// An informer whose watch is cut after each event ends with what is there and never lists again.
+// Nor does the informer list again.
 func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	for _, what := range []string{"etcd", "the cache"} {
 		t.Run(what, func(t *testing.T) {
@@ -705,7 +699,7 @@ func TestCache_informersThatAreCutAfterEachEventMissNothing(t *testing.T) {
 	}
 }
 
-// A write of others ends the cache's watch, or is numbered; the cache agrees with etcd again each time.
+// A foreign write ends the cache's watch, or is numbered.
 func TestCache_agreesAfterWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	s, plain := w.startServer(true), w.connectRaw()

@@ -7,7 +7,7 @@
 // Promises. (1) The version of a write is revision·128 + sub-revision. The last object of a resource in a transaction
 // has sub-revision 127, the one before it 126, and so on. Each resource counts for itself, and a key that is no
 // object has 127. So no two objects of a resource have the same version, and a lone write has the version of its
-// header. (2) A put below 127 stores its sub-revision as one octet, 0x80|sub-revision, before the value. No octet
+// header. (2) A put below 127 stores its sub-revision as an octet, 0x80|sub-revision, before the value. No octet
 // means 127, so values written without this package stay readable. (3) A deletion stores nothing. Its sub-revision is
 // that of the next write of its resource minus one, which is why a watch always asks etcd for whole resources. (4) A
 // header has the version of the last write of its revision. The response to each write in a transaction has that

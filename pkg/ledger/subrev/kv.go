@@ -13,8 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap maps a client, which must not have been used yet. clientv3's Kubernetes interface uses KV, so it is mapped
-// too.
+// Wrap maps a client, which must not have been used yet. clientv3's Kubernetes interface uses KV, so is mapped too.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -151,7 +150,7 @@ func (k *kv) readsInside(op clientv3.Op) bool {
 	return len(touched) > 0
 }
 
-// mapBranch numbers the writes of a branch and maps its reads, in place.
+// mapBranch numbers the writes of a branch and maps the reads, in place.
 func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
 	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
@@ -217,7 +216,7 @@ func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 
 func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(ctx), kv: k} }
 
-// txn numbers its writes at Commit, when all operations and compares are known.
+// txn numbers the writes at Commit, when all operations and compares are known.
 type txn struct {
 	clientv3.Txn
 	kv               *kv
@@ -246,7 +245,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
-// mapTxn maps compares and operations to etcd's. It copies the compares, which belong to the caller.
+// mapTxn maps compares and operations to etcd's. The compares belong to the caller, and are copied.
 func (t *txn) mapTxn() (err error) {
 	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err
@@ -258,8 +257,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares maps versions to revisions. A key has one version in a revision, so equality is preserved. An order is
-// preserved only if the version is the end of its revision.
+// mapCompares maps versions to revisions. A key has a single version in a revision, so equality is preserved. An
+// order is preserved only if the version is the end of its revision.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
@@ -301,8 +300,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer maps the response to a transaction. subs are the sub-revisions of its writes; nil: none writes an
-// object.
+// mapAnswer maps the response to a transaction. subs are the sub-revisions of the writes; nil: none writes an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Promises 1, 2 and 4
+// Promises 1, 2 and 4.
 func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a, b, o, j := w.keyOf("pods", "ns/a"), w.keyOf("pods", "ns/b"), w.keyOf("others", "ns/o"), w.root+"/journal/1"
@@ -59,13 +59,13 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	if after.Header.Revision != header || inside.Header.Revision != header {
 		t.Errorf("headers %d and %d, not %d", inside.Header.Revision, after.Header.Revision, header)
 	}
-	// A change is no creation, though both are of one transaction's objects.
+	// In the same transaction, an update still differs from a creation.
 	r = store.Must(w.client.Txn(ctx).Then(clientv3.OpPut(b, "three"), clientv3.OpPut(o, "again")).Commit())
 	kv := store.Must(w.client.KV.Get(ctx, b)).Kvs[0]
 	if kv.CreateRevision == kv.ModRevision || kv.CreateRevision != header || kv.ModRevision != r.Header.Revision {
 		t.Errorf("created at %d, changed at %d", kv.CreateRevision, kv.ModRevision)
 	}
-	// A transaction that writes nothing has the version that is there.
+	// A transaction without writes has the current version.
 	if r := store.Must(w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(b), "=", first)).Then(clientv3.OpDelete(b)).Else(clientv3.OpGet(b)).Commit()); r.Succeeded || r.Responses[0].GetResponseRange().Kvs[0].ModRevision != kv.ModRevision {
 		t.Errorf("a transaction that lost: %v", r)
 	}
@@ -82,13 +82,13 @@ func TestKV_eachWriteOfATransactionHasAVersion(t *testing.T) {
 	}
 }
 
-// A key has one version in a revision, so "=" compares the revision; an order holds at the end of one.
+// A key has a single version per revision, so "=" compares the revision; an order holds at the end of a revision.
 func TestKV_compares(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
 	a, none, journal := w.keyOf("pods", "ns/a"), w.keyOf("pods", "ns/none"), w.root+"/journal/1"
 	step := store.Must(w.client.KV.Put(ctx, journal, "1")).Header.Revision
-	version := header - 1 // a's
+	version := header - 1 // of a
 	for _, c := range []struct {
 		what  clientv3.Cmp
 		holds bool
@@ -104,9 +104,9 @@ func TestKV_compares(t *testing.T) {
 		{clientv3.Compare(clientv3.CreateRevision(a), "=", header), true, ""},
 		{clientv3.Compare(clientv3.CreateRevision(none), ">", 0), false, ""},
 		{clientv3.Compare(clientv3.Version(a), "=", 1), true, ""},
-		{clientv3.Compare(clientv3.ModRevision(w.root), "<", step+1).WithPrefix(), true, ""}, // as the ledger asks for what is newer
+		{clientv3.Compare(clientv3.ModRevision(w.root), "<", step+1).WithPrefix(), true, ""}, // the ledger's question for newer keys
 		{clientv3.Compare(clientv3.ModRevision(w.root), "<", header+1).WithPrefix(), false, ""},
-		{clientv3.Compare(clientv3.ModRevision(w.root+"/none/"), "<", 1).WithPrefix(), true, ""}, // newer than 0: nothing is there
+		{clientv3.Compare(clientv3.ModRevision(w.root+"/none/"), "<", 1).WithPrefix(), true, ""}, // newer than 0: no key
 		{clientv3.Compare(clientv3.ModRevision(w.root), "<", 1).WithPrefix(), false, ""},
 		{clientv3.Compare(clientv3.ModRevision(journal), ">", header), true, ""},
 		{clientv3.Compare(clientv3.ModRevision(journal), ">", step), false, ""},
@@ -114,7 +114,7 @@ func TestKV_compares(t *testing.T) {
 		{clientv3.Compare(clientv3.ModRevision(a), "<", version), false, "inside a revision"},
 		{clientv3.Compare(clientv3.ModRevision(a), "<", header), false, "inside a revision"},
 		{clientv3.Compare(clientv3.ModRevision(a), ">", version), false, "inside a revision"},
-		{clientv3.Compare(clientv3.ModRevision(none), "=", 5), false, "the version of no write"}, // an etcd revision of before: divided it is 0
+		{clientv3.Compare(clientv3.ModRevision(none), "=", 5), false, "the version of no write"}, // an etcd revision, divided, is 0
 		{clientv3.Compare(clientv3.Value(a), "=", "1"), false, "value of an object"},
 		{clientv3.Compare(clientv3.Value(w.root), "=", "1").WithPrefix(), false, "value of an object"},
 	} {
@@ -128,7 +128,6 @@ func TestKV_compares(t *testing.T) {
 	}
 }
 
-// A refused write is not sent.
 func TestKV_refuses(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -154,7 +153,7 @@ func TestKV_refuses(t *testing.T) {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	// etcd itself refuses a key twice, so that a key has one version in a revision.
+	// etcd refuses a key twice, so a key has a single version per revision.
 	if _, err := w.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(a), "=", header-1)).Then(clientv3.OpDelete(a), clientv3.OpPut(a, "2")).Commit(); !errors.Is(err, rpctypes.ErrDuplicateKey) {
 		t.Errorf("a key twice: %v", err)
 	}
@@ -163,8 +162,8 @@ func TestKV_refuses(t *testing.T) {
 	}
 }
 
-// Keys that are no objects are read by their versions as they are by revisions: the locks of etcd's client ask so. Each
-// question is asked of the versions around each write, and answered by the versions that a read of all of them shows.
+// etcd's lock client needs such reads. Each question is asked at the versions around each write, and compared with
+// a read of all versions.
 func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	room := w.root + "/journal/"
@@ -202,11 +201,11 @@ func TestKV_readsKeysThatAreNoObjectsByTheirVersions(t *testing.T) {
 	}
 }
 
-// Promise 5: a read at a version is what was there then, in every form of a read.
+// Promise 5.
 func TestKV_readsAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	w.fillWorld(1, countTransactions(), 12)
-	all := crowd{at: make(chan struct{}, 32)} // each read inside a revision waits for a turn of etcd's, which looks at all of them at once
+	all := crowd{at: make(chan struct{}, 32)} // etcd serves each read inside a revision in a turn for all of them
 	checks := 0
 	for _, resource := range []string{"pods", "others"} {
 		for _, version := range w.listVersions(resource) {
@@ -220,8 +219,7 @@ func TestKV_readsAtEachVersion(t *testing.T) {
 	}
 }
 
-// A read inside a revision whose watch ends without a word, as at shutdown, is an error: without the writes of the
-// revision it would be the state before it.
+// If the watch of the revision ends silently, as at shutdown, the read fails: it would return the state before.
 func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	w := newWorld(t)
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -235,7 +233,7 @@ func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	}
 }
 
-// checkReads reads a resource at a version, whole, by pages, its keys, its number, one namespace, and single keys.
+// checkReads reads a resource at a version: whole, by pages, keys only, count, by namespace, by key.
 func (w *world) checkReads(resource string, version int64, page int64) {
 	w.t.Helper()
 	ctx, prefix, want := context.Background(), w.prefixOf(resource), w.computeState(resource, version)
@@ -306,8 +304,7 @@ func (w *world) checkReads(resource string, version int64, page int64) {
 	check("the stream", objects(kvs), want)
 }
 
-// Inside a revision that wrote nothing of a resource there is nothing to wait for but that etcd says so. What is to
-// come, and what etcd never had, is etcd's own answer.
+// The read waits for etcd's progress only. For future and unknown versions the answer is etcd's own.
 func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
@@ -333,7 +330,7 @@ func TestKV_readsInsideWhatWroteNothing(t *testing.T) {
 	}
 }
 
-// A value written before has no octet and stays readable; one with an octet is not readable without this package.
+// Old values have no octet. Values with an octet need this package.
 func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	plain := w.connectRaw()
@@ -350,7 +347,7 @@ func TestKV_readsWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
-// A read of keys alone sees no octet: the version is that of the revision, good for "=" and for nothing else.
+// Without the octet, the revision's version is good for "=" only.
 func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -363,7 +360,7 @@ func TestKV_keysAloneHaveTheVersionOfTheirRevision(t *testing.T) {
 	}
 }
 
-// Compaction at a version keeps what can be read there, and what is gone is said.
+// Compaction at a version keeps reads there, and earlier reads fail with the reason.
 func TestKV_compacts(t *testing.T) {
 	w, ctx := worldAlone(t), t.Context()
 	w.fillWorld(2, 3, 8)
@@ -398,7 +395,7 @@ func TestCompactor(t *testing.T) {
 	}
 }
 
-// etcd3 writes by clientv3's Kubernetes interface, which goes through KV.
+// etcd3 writes by clientv3's Kubernetes interface, and must go through KV.
 func TestKV_underTheKubernetesInterface(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -425,7 +422,7 @@ func TestKV_underTheKubernetesInterface(t *testing.T) {
 	}
 }
 
-// An etcd without RangeStream says so through the mapping, since etcd3 then reads by pages.
+// Without RangeStream, etcd3 reads by pages.
 func TestKV_passesWhatEtcdCannot(t *testing.T) {
 	w := newWorld(t)
 	c := w.connectRaw()

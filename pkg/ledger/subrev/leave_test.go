@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// leaving is a store of which the caller leaves while it is read.
+// leaving is a store whose caller leaves during a read.
 type leaving struct {
 	clientv3.KV
 	leave func()
@@ -22,8 +22,7 @@ func (l leaving) Get(ctx context.Context, _ string, _ ...clientv3.OpOption) (*cl
 	return nil, ctx.Err()
 }
 
-// TestWatch_thatItsCallerLeavesEndsWithoutAnError: the storage would hand the error to a client that has left, as the
-// last event of its watch.
+// The storage would send the error as the last event of the watch.
 func TestWatch_thatItsCallerLeavesEndsWithoutAnError(t *testing.T) {
 	m, err := New("/records/")
 	if err != nil {

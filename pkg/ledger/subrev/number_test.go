@@ -26,8 +26,8 @@ func makeMapping(t testing.TB) *Mapping {
 func TestVersion(t *testing.T) {
 	for _, c := range []struct{ revision, sub, version, whole int64 }{
 		{0, 0, 0, -1}, {1, 0, 128, 0}, {1, Last, 255, 1}, {2, 0, 256, 1}, {2, 126, 382, 1}, {2, Last, 383, 2},
-		{1_000_000_000_000, Last, 128_000_000_000_127, 1_000_000_000_000}, // what a restore adds
-		{1<<56 - 1, Last, math.MaxInt64, -1},                              // the last one; 2,000 years of 1,000,000 writes a second
+		{1_000_000_000_000, Last, 128_000_000_000_127, 1_000_000_000_000}, // as added by a restore
+		{1<<56 - 1, Last, math.MaxInt64, -1},                              // the last version; 2,000 years of 1,000,000 writes a second
 	} {
 		if got := Version(c.revision, c.sub); got != c.version {
 			t.Errorf("Version(%d, %d) = %d, not %d", c.revision, c.sub, got, c.version)
@@ -44,7 +44,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The version after one is the next sub-revision, or the first of the next revision: etcd3 watches from it.
+// The next is a sub-revision, or the first of the next revision: etcd3 watches from there.
 func TestVersion_nextIsNext(t *testing.T) {
 	for version := int64(128); version < 1024; version++ {
 		revision, sub := Split(version)
@@ -105,7 +105,7 @@ func TestResourcesIn(t *testing.T) {
 	}
 }
 
-// applyOps returns what a transaction of such operations makes of a store with these keys: its dumb twin.
+// applyOps is the twin: it applies operations to a set of keys.
 func applyOps(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Event, by []int) {
 	for i, op := range ops {
 		switch {
@@ -127,8 +127,8 @@ func applyOps(there map[string]bool, ops []clientv3.Op) (events []*clientv3.Even
 	return events, by
 }
 
-// expectAgreement checks one transaction: what is numbered before it is sent is what a watch counts, what a read loads,
-// without repetition, and in the order of the operations. It reports whether the transaction is taken.
+// expectAgreement requires the numbers before sending to equal those of a watch and of a read, unique and in the
+// order of operations. It reports whether the transaction is allowed.
 func expectAgreement(t *testing.T, m *Mapping, there map[string]bool, ops []clientv3.Op, compared func(string) bool) bool {
 	t.Helper()
 	sent := slices.Clone(ops)
@@ -192,7 +192,7 @@ func describeOps(ops []clientv3.Op) (out []string) {
 	return out
 }
 
-// readOperations returns those that bytes describe, two each, on different keys as etcd demands.
+// readOperations decodes two bytes per operation, on different keys, as etcd demands.
 func readOperations(description []byte) (there map[string]bool, ops []clientv3.Op, compared func(string) bool) {
 	there = map[string]bool{}
 	rooms := []string{"/r/pods/ns/", "/r/pods/ns2/", "/r/others/ns/", "/r/journal/"}
@@ -214,7 +214,7 @@ func readOperations(description []byte) (there map[string]bool, ops []clientv3.O
 			without[key] = what>>7 == 1
 			ops = append(ops, clientv3.OpDelete(key))
 		case 3:
-			there[key] = true // and nothing is done to it
+			there[key] = true // without an operation
 		}
 		if what == 0xff {
 			ops = append(ops, clientv3.OpDelete("/r/pods/ns3/", clientv3.WithPrefix()))
@@ -242,8 +242,8 @@ func TestNumberWrites_agreesWithWhatAWatchCounts(t *testing.T) {
 		for i := range description {
 			description[i] = byte(random.IntN(256))
 			if i%2 == 0 && random.IntN(4) > 0 {
-				description[i] |= 0x10 // there
-				description[i] &= 0x7f // and compared
+				description[i] |= 0x10 // present
+				description[i] &= 0x7f // compared
 			}
 		}
 		there, ops, compared := readOperations(description)
@@ -269,8 +269,8 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// What etcd leaves out of a revision, or what it multiplies, must be the only write of its resource: else what was sent
-// would not be what a watch counts, or the last version of the revision would be that of no object.
+// A write that etcd drops or multiplies must be the only write of its resource. Otherwise numbers differ from a
+// watch's count, or the revision's last version belongs to no object.
 func TestNumberWrites_refuses(t *testing.T) {
 	m := makeMapping(t)
 	pod := func(i int) clientv3.Op { return clientv3.OpPut(fmt.Sprintf("/r/pods/ns/%d", i), "{}") }
@@ -284,7 +284,7 @@ func TestNumberWrites_refuses(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		ops   []clientv3.Op
-		error string // none: it is taken
+		error string // "": allowed
 	}{
 		{"128 objects", puts(128), ""},
 		{"129 objects", puts(129), "more than 128 objects of /r/pods/"},
@@ -307,7 +307,7 @@ func TestNumberWrites_refuses(t *testing.T) {
 	}
 }
 
-// Writes of others in one transaction have no octets; etcdctl deletes ranges.
+// Foreign writes have no octets; etcdctl deletes ranges.
 func TestCountEvents_whatOthersWrote(t *testing.T) {
 	m := makeMapping(t)
 	event := func(key, value string) *clientv3.Event {
@@ -326,7 +326,7 @@ func TestCountEvents_whatOthersWrote(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		events []*clientv3.Event
-		subs   []int64 // nil: not to be numbered
+		subs   []int64 // nil: not numbered
 	}{
 		{"a lone put", []*clientv3.Event{event("/r/pods/ns/a", "{}")}, []int64{127}},
 		{"a lone put of a value that had an octet", []*clientv3.Event{event("/r/pods/ns/a", "\x85{}")}, []int64{5}},

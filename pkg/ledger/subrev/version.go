@@ -40,7 +40,7 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
 // encodeValue returns the stored form of a value. At the last sub-revision there is no octet, unless the first octet
-// of the value would be taken for it.
+// of the value looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -56,14 +56,14 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 	return value[1:], int64(value[0] &^ octet)
 }
 
-// Mapping maps between versions and etcd's revisions. It knows the prefixes of objects.
+// Mapping maps between versions and etcd's revisions, by the prefixes of objects.
 type Mapping struct {
 	resources []string // prefixes; none contains another
 	each      []int    // their indexes
 }
 
-// New returns the mapping of resources, each given by the prefix of its objects. A prefix must end in "/" and not
-// contain another.
+// New returns the mapping of resources, each given by an object prefix. A prefix must end in "/" and not contain
+// another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -109,8 +109,8 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in is true if the range has only keys of one
-// resource.
+// resourcesIn returns the resources that may have objects in the range. in is true if all keys of the range belong to
+// a single resource.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {

@@ -15,8 +15,8 @@ import (
 )
 
 // burst is the number of events of shared revisions before a pause. A watcher of the watch cache has room for ten,
-// and is closed if it does not take the next in time. Events of small transactions within a pause count together.
-// Lone writes are not counted, as their commits take long enough.
+// and is closed if the next is not taken in time. Events of small transactions within a pause count together. Lone
+// writes are not counted, as their commits take long enough.
 const burst = 8
 
 const pause = time.Millisecond
@@ -90,7 +90,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	return out
 }
 
-// beginWatch registers a watch for Close. It returns false after Close.
+// beginWatch registers a watch for Close; false after Close.
 func (w *watcher) beginWatch() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,8 +106,8 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver passes a response to the caller, with pauses between parts if transactions wrote many objects. It returns
-// false if the watch ends.
+// handOver passes a response to the caller, with pauses between parts if transactions wrote many objects. False: the
+// watch ends.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -155,8 +155,8 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse maps a response. It returns false if nothing is left for the caller: an empty response would look
-// like progress.
+// mapWatchResponse maps a response. False: nothing is left for the caller, and an empty response would look like
+// progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
@@ -211,7 +211,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads missing previous values: etcd begins a watch before it notes that the watch wants them. The
+// readPrevious reads missing previous values: etcd begins a watch before noting that the watch wants them. The
 // storage ends a client's watch without them, also if the previous value is compacted.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {

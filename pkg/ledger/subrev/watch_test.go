@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Promises 3 and 5: a watch from each version is exactly the rest, with the versions that the writers were told: of a
-// whole resource, of a namespace, of a key, by this server and by another.
+// Promises 3 and 5: a watch from each version has exactly the later events, with the versions of the answers: for a
+// resource, a namespace and a key, by this and another server.
 func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	w := newWorld(t)
 	before := w.fillWorld(3, countTransactions(), 12)
@@ -59,7 +59,7 @@ func TestWatcher_resumesAtEachVersion(t *testing.T) {
 	}
 }
 
-// The value before an event has its own version, and a creation is told by it.
+// A previous value has a separate version; only creations have no previous value.
 func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
@@ -91,7 +91,7 @@ func TestWatcher_saysWhatWasBefore(t *testing.T) {
 	}
 }
 
-// A watch begins inside what was compacted at its revision: the rest is whole or ErrCompacted, never less.
+// Inside a compacted revision, a watch has all later events or ErrCompacted.
 func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	w := worldAlone(t)
 	w.fillWorld(4, 3, 10)
@@ -107,7 +107,7 @@ func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	revision, _ := subrev.Split(header)
 	for _, c := range []struct {
 		compacted int64
-		whole     []int64 // versions after which it is
+		whole     []int64 // versions with a whole watch after
 		isRefused []int64
 	}{
 		{revision - 1, []int64{first, header - 4, header - 3, header - 1, header}, []int64{first - 1}},
@@ -127,7 +127,7 @@ func TestWatcher_saysWhatIsCompacted(t *testing.T) {
 	}
 }
 
-// Promise 6: what others wrote is numbered, or ends the watch. A later watch goes on.
+// Promise 6: a later watch continues.
 func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	plain := w.connectRaw()
@@ -186,8 +186,8 @@ func TestWatcher_meetsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// A client that can write to etcd can change the octet: that moves the object inside its revision, or ends the
-// watch; it does not change the object, nor another revision.
+// With write access to etcd, a client can change the octet. The object then moves within the revision, or the watch
+// ends; object and other revisions stay.
 func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	r := store.Must(w.connectRaw().KV.Put(ctx, w.keyOf("pods", "ns/a"), "\x85x"))
@@ -201,7 +201,7 @@ func TestWatcher_goesByTheOctetOfOthers(t *testing.T) {
 	}
 }
 
-// Keys of a lease go in one revision, and each has its own version.
+// An expired lease deletes its keys in a single revision.
 func TestWatcher_numbersWhatALeaseTakesAway(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	lease := store.Must(w.client.Grant(ctx, 600)).ID
@@ -219,7 +219,6 @@ func TestWatcher_numbersWhatALeaseTakesAway(t *testing.T) {
 	}
 }
 
-// A transaction that is larger than a fragment comes whole.
 func TestWatcher_joinsFragments(t *testing.T) {
 	w := newWorld(t)
 	big := strings.Repeat("x", 30_000)
@@ -254,7 +253,7 @@ func TestWatcher_refuses(t *testing.T) {
 			t.Errorf("%s: %v", what, r)
 		}
 	}
-	// Keys that are no objects have their filters, and all of the store is whole resources.
+	// Only a watch of keys outside the objects allows filters, and a watch of the store has whole resources.
 	journal := w.client.Watch(t.Context(), w.root+"/journal/", clientv3.WithPrefix(), clientv3.WithFilterDelete())
 	all := w.client.Watch(t.Context(), w.root+"/", clientv3.WithPrefix(), clientv3.WithRev(store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/0", "x")).Header.Revision))
 	header := store.Must(w.client.KV.Put(t.Context(), w.root+"/journal/1", "x")).Header.Revision
@@ -269,7 +268,7 @@ func TestWatcher_refuses(t *testing.T) {
 	}
 }
 
-// told is an inner watcher that says what the test says, until it is closed.
+// told is an inner watcher under the test's control.
 type told struct {
 	clientv3.Watcher
 	in   chan clientv3.WatchResponse
@@ -282,7 +281,7 @@ func (x told) Close() error {
 	return x.Watcher.Close()
 }
 
-// connectTelling returns a wrapped client whose watch says what is sent there.
+// connectTelling returns a wrapped client, and the channel behind its watch.
 func (w *world) connectTelling() (*kubernetes.Client, chan clientv3.WatchResponse) {
 	c, in := w.connectRaw(), make(chan clientv3.WatchResponse, 100)
 	c.Watcher = told{c.Watcher, in, new(sync.Once)}
@@ -302,8 +301,8 @@ func (w *world) makePutEvents(revision int64, n int) (out []*clientv3.Event) {
 	return out
 }
 
-// etcd notes that a watch asks for previous values after it has begun the watch, and may send events between without
-// them. The storage would take such an event for one whose previous value is compacted.
+// etcd notes the request for previous values after the watch begins, and may send events without them in between.
+// The storage would take the value for compacted.
 func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 	w := newWorld(t)
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
@@ -340,13 +339,13 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 			break
 		}
 	}
-	// The first part has the lone event of the revision before; the next revision counts on.
+	// The first part also has the lone event of the revision before.
 	if want := []int{9, 8, 8, 8, 8, 8}; !slices.Equal(parts, want) {
 		t.Errorf("parts of %v, not %v", parts, want)
 	}
 }
 
-// An event that looks like progress must be progress: to a watch cache it means that all up to there has come.
+// A watch cache concludes from progress that all earlier events have arrived.
 func TestWatcher_tellsProgress(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectTelling()
@@ -362,7 +361,7 @@ func TestWatcher_tellsProgress(t *testing.T) {
 	if r := <-watch; !r.Created || r.Header.Revision != subrev.Version(18, subrev.Last) {
 		t.Errorf("created: %v", r)
 	}
-	for range 2 { // of one header, which etcd's client resumes by
+	for range 2 { // with the same header, from which etcd's client resumes
 		if r := <-watch; !r.IsProgressNotify() || r.Header.Revision != subrev.Version(30, subrev.Last) || shared.Revision != 30 {
 			t.Errorf("progress: %v, header %d", r, shared.Revision)
 		}
@@ -376,8 +375,7 @@ func TestWatcher_tellsProgress(t *testing.T) {
 	}
 }
 
-// A revision that comes in two responses cannot be numbered. etcd never sends one so; a client that did would be
-// found out.
+// etcd never sends a revision in two responses. A faulty client would be detected.
 func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectTelling()
@@ -393,7 +391,7 @@ func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	}
 }
 
-// A watcher whose caller has gone ends, in the middle of a revision too, and Close waits for it.
+// Close waits for the end, also in the middle of a revision.
 func TestWatcher_ends(t *testing.T) {
 	w := newWorld(t)
 	client, in := w.connectTelling()
@@ -424,8 +422,7 @@ func TestWatcher_ends(t *testing.T) {
 	}
 }
 
-// A client that is closed while watches begin on it waits for those that began, and ends the others. The race
-// detector judges this.
+// Close waits for earlier watches, and ends later watches. For -race.
 func TestWatcher_closesBesideWatchesThatBegin(t *testing.T) {
 	w := newWorld(t)
 	for range 20 {

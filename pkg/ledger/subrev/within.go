@@ -19,9 +19,9 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: the state before the revision, with its writes up to the
-// version. Kubernetes needs this: the pages of a list continue at such a version, and so does the check of the watch
-// cache against etcd.
+// readInside reads objects at a version inside a revision: the state before the revision, with the revision's writes
+// up to the version. Kubernetes needs this: the pages of a list continue at such a version, and so does the check of
+// the watch cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {

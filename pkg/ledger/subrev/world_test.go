@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// countTransactions returns how many mixed ones a test fills a world with.
 func countTransactions() int {
 	if rig.Long() {
 		return 12
@@ -32,19 +31,19 @@ func countTransactions() int {
 	return 3
 }
 
-// world is a prefix of an etcd with two resources, pods and others, and what was written there by version.
+// world is a prefix of an etcd with resources pods and others, and the history of writes.
 type world struct {
 	t       testing.TB
-	connect func() (*kubernetes.Client, error) // an unwrapped connection of its own
+	connect func() (*kubernetes.Client, error) // a separate, unwrapped connection
 	root    string
 	client  *kubernetes.Client // the writer's
 	history []write
-	clock   clock.WithTicker // of its servers
+	clock   clock.WithTicker // of the servers
 }
 
-// write is one of an object; no value: it is deleted.
+// write is a write of an object; "" deletes.
 type write struct {
-	resource, name, value string // name with its namespace
+	resource, name, value string // name with namespace
 	version               int64
 }
 
@@ -63,13 +62,11 @@ var (
 	}
 )
 
-// newWorld is one on an etcd that tests share.
 func newWorld(t testing.TB) *world {
 	shared.Do(func() { shared.etcd = store.Fresh(t) })
 	return worldOn(t, shared.etcd.Client)
 }
 
-// worldAlone is one on an etcd of its own, for tests that compact it.
 func worldAlone(t testing.TB) *world { return worldOn(t, store.Fresh(t).Client) }
 
 func worldOn(t testing.TB, connect func() (*kubernetes.Client, error)) *world {
@@ -78,7 +75,7 @@ func worldOn(t testing.TB, connect func() (*kubernetes.Client, error)) *world {
 	return w
 }
 
-// connectRaw returns a connection that speaks of etcd's revisions.
+// connectRaw returns a connection with etcd's revisions.
 func (w *world) connectRaw() *kubernetes.Client {
 	w.t.Helper()
 	c := store.Must(w.connect())
@@ -90,7 +87,6 @@ func (w *world) makeMapping() *subrev.Mapping {
 	return store.Must(subrev.New(w.root+"/pods/", w.root+"/others/"))
 }
 
-// connectWrapped returns a connection of its own, as another server's.
 func (w *world) connectWrapped() *kubernetes.Client {
 	w.t.Helper()
 	c := w.connectRaw()
@@ -102,7 +98,7 @@ func (w *world) keyOf(resource, name string) string { return w.root + "/" + reso
 
 func (w *world) prefixOf(resource string) string { return w.keyOf(resource, "") }
 
-// computeState returns what a resource was at a version, by what was written.
+// computeState returns a resource at a version, from the history.
 func (w *world) computeState(resource string, version int64) map[string]string {
 	out := map[string]string{}
 	for _, one := range w.history {
@@ -116,7 +112,6 @@ func (w *world) computeState(resource string, version int64) map[string]string {
 	return out
 }
 
-// listWritesAfter returns the writes of a resource above a version, of those names that begin so.
 func (w *world) listWritesAfter(resource, name string, version int64) (out []string) {
 	for _, one := range w.history {
 		if one.resource == resource && one.version > version && strings.HasPrefix(one.name, name) {
@@ -126,8 +121,7 @@ func (w *world) listWritesAfter(resource, name string, version int64) (out []str
 	return out
 }
 
-// commitWrites carries writes out in one transaction, in their order, and notes the versions that the answer gives
-// them.
+// commitWrites writes in a transaction, in order, and records the versions of the answer.
 func (w *world) commitWrites(writes ...write) (header int64) {
 	w.t.Helper()
 	var cmps []clientv3.Cmp
@@ -161,8 +155,8 @@ func (w *world) commitWrites(writes ...write) (header int64) {
 	return r.Header.Revision
 }
 
-// mixWrites returns the writes of one transaction over all there can be: creations, changes and deletions of both
-// resources in three namespaces, shuffled.
+// mixWrites returns the shuffled creations, changes and deletions of a transaction, in both resources and three
+// namespaces.
 func (w *world) mixWrites(random *rand.Rand, n int) (out []write) {
 	for _, resource := range []string{"pods", "others"} {
 		there := slices.Sorted(maps.Keys(w.computeState(resource, 1<<62)))
@@ -181,8 +175,7 @@ func (w *world) mixWrites(random *rand.Rand, n int) (out []write) {
 	return out
 }
 
-// fillWorld writes so many mixed transactions, with what concerns no object between them. It returns the version
-// before.
+// fillWorld writes so many mixed transactions, with other writes between, and returns the version before.
 func (w *world) fillWorld(seed uint64, transactions, n int) (before int64) {
 	w.t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -195,7 +188,7 @@ func (w *world) fillWorld(seed uint64, transactions, n int) (before int64) {
 	return before
 }
 
-// listVersions returns those at which a resource was written, and the ones beside them.
+// listVersions returns the versions of writes, and their neighbours.
 func (w *world) listVersions(resource string) []int64 {
 	around := map[int64]bool{}
 	for _, one := range w.history {
@@ -204,10 +197,10 @@ func (w *world) listVersions(resource string) []int64 {
 		}
 	}
 	all := slices.Sorted(maps.Keys(around))
-	return all[:len(all)-1] // the last one is to come
+	return all[:len(all)-1] // the last is in the future
 }
 
-// watchEvents returns n events of a watch, and why it ended where there were fewer.
+// watchEvents returns n events of a watch, or fewer and the error.
 func (w *world) watchEvents(client *kubernetes.Client, from int64, n int, key string, opts ...clientv3.OpOption) (out []string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -234,7 +227,7 @@ func (w *world) describeEvent(e *clientv3.Event) string {
 	return write{resource, name, string(e.Kv.Value), e.Kv.ModRevision}.String()
 }
 
-// crowd runs so many at a time: what one machine can do at once.
+// crowd limits concurrency to the machine's capacity.
 type crowd struct {
 	sync.WaitGroup
 	at chan struct{}

@@ -16,7 +16,6 @@ import (
 
 const valid = 300 * time.Second
 
-// clock is set by tests.
 type clock struct{ seconds atomic.Int64 }
 
 func newClock() *clock {
@@ -27,7 +26,7 @@ func newClock() *clock {
 
 func (c *clock) readTime() time.Time { return time.Unix(c.seconds.Load(), 0) }
 
-// carryOut begins a message that was signed now, and ends it where it is the first.
+// carryOut begins a message signed now, and ends the first.
 func carryOut(t *testing.T, m *Memory, tenant, id string, signed int64) (first bool) {
 	t.Helper()
 	a, first := m.Begin(tenant, id, signed)
@@ -43,7 +42,7 @@ func carryOut(t *testing.T, m *Memory, tenant, id string, signed int64) (first b
 	return first
 }
 
-// An equal message has the answer of the first, also while that is under way, and as soon as that is known.
+// An equal message waits for the answer of the first.
 func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -70,7 +69,7 @@ func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 	}
 }
 
-// After an unknown outcome the next equal message is carried out, and those that waited are told.
+// After an unknown outcome an equal message is carried out again, and waiting duplicates get the error.
 func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -86,7 +85,7 @@ func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
 	}
 }
 
-// What was signed before the Memory was made may have been carried out by another one.
+// Another Memory may have seen older messages.
 func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -97,8 +96,7 @@ func TestMemory_refusesWhatWasSignedBeforeIt(t *testing.T) {
 	}
 }
 
-// A tenant that sends more than its share loses what it signed first, and may send that no more. Others lose nothing
-// (attack 111).
+// A tenant beyond the share loses its oldest signatures, and cannot send them again (attack 111).
 func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -119,7 +117,7 @@ func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	if a, _ := m.Begin("noisy", "0", victim+1); a != nil {
 		t.Error("a message that was forgotten is accepted")
 	}
-	// A flood within one second is refused in that second, and accepted in the next one.
+	// A flood within a second is refused until the next second.
 	c.seconds.Add(1)
 	refused := false
 	for i := range maxAnswers {
@@ -133,7 +131,7 @@ func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	carryOut(t, m, "victim", "next", c.seconds.Load())
 }
 
-// Answers go when signatures of their second do not hold any more, and tenants when they have sent nothing for long.
+// Answers expire with their signatures, tenants after long silence.
 func TestMemory_forgetsInTime(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
@@ -152,8 +150,8 @@ func TestMemory_forgetsInTime(t *testing.T) {
 	}
 }
 
-// Whatever is sent, with whatever clock: no message whose signature holds is carried out twice after a known outcome,
-// and one that is signed now and new is refused only by a tenant's own flood.
+// With any messages and clock: no valid message is carried out twice after a known outcome, and only a tenant's own
+// flood refuses a new message.
 func TestMemory_carriesNothingOutTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock()
@@ -167,7 +165,7 @@ func TestMemory_carriesNothingOutTwice(t *testing.T) {
 		done := map[message]int{}
 		for i := range rapid.IntRange(1, 200).Draw(t, "steps") {
 			elapsed += int64(rapid.SampledFrom([]int{0, 1, 2, 60, 200}).Draw(t, "seconds"))
-			ahead := int64(rapid.SampledFrom([]int{0, 0, 0, 100, 3000}).Draw(t, "ahead")) // the clock, for a while
+			ahead := int64(rapid.SampledFrom([]int{0, 0, 0, 100, 3000}).Draw(t, "ahead")) // the clock jumps ahead for a while
 			c.seconds.Store(1e9 + elapsed + ahead)
 			fresh := len(sent) == 0 || rapid.Bool().Draw(t, "fresh")
 			x := message{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "tenant"), fmt.Sprint(i),

@@ -78,7 +78,7 @@ func TestKey_neverPrintsItsSecret(t *testing.T) {
 	}
 }
 
-// Kubernetes mounts a Secret for its group (0440), and BIND has rndc.key so (0640).
+// Kubernetes mounts a Secret for its group (0440), and BIND's rndc.key has 0640.
 func TestReadKeyFile_namesAFileThatOthersMayRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	text := "key k { algorithm hmac-sha256; secret \"" + secret32 + "\"; };"

@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Waiting messages of one tenant take no octets of another one (attack 110).
+// A tenant's waiting messages take no octets of another (attack 110).
 func TestQueue_octetsAreSharedOut(t *testing.T) {
 	q := NewQueue(nil, time.Now, klog.Background())
 	const octets = 1<<16 - 1

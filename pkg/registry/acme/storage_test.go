@@ -25,12 +25,12 @@ import (
 
 const digest = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE"
 
-// scripted is a writer that knows the zone example.org, and answers as it is told.
+// scripted is a writer with the zone example.org.
 type scripted struct {
 	t      *testing.T
 	status v1alpha1.UpdateRequestStatus
 	err    error
-	stands bool // what is to be cleaned up
+	stands bool // the record to clean up exists
 	said   string
 }
 
@@ -51,7 +51,7 @@ func (s *scripted) Apply(_ context.Context, key *v1alpha1.UpdateKey, as user.Inf
 	return s.status, s.err
 }
 
-// solverOf allows to solve for one namespace.
+// solverOf may solve for a namespace.
 type solverOf string
 
 func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -62,8 +62,7 @@ func (of solverOf) Authorize(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// S13.10, S13.11, S13.12, S13.13: what a payload may ask for, which caller may post it, and what the answer is (attack
-// 100).
+// S13.10, S13.11, S13.12, S13.13: the permitted payloads, callers and answers (attack 100).
 func TestREST_solves_S13_10(t *testing.T) {
 	ask := func(change ...func(*acme.ChallengeRequest)) *acme.ChallengeRequest {
 		r := &acme.ChallengeRequest{UID: "1", Action: acme.ActionPresent, Type: "dns-01", DNSName: "www.example.org", Key: digest,
@@ -95,8 +94,8 @@ func TestREST_solves_S13_10(t *testing.T) {
 		by      string
 		status  v1alpha1.UpdateRequestStatus
 		err     error
-		stands  bool   // what is to be cleaned up
-		said    string // what was written
+		stands  bool   // the record to clean up exists
+		said    string // the writes
 		refusal string // in the response
 		fails   func(error) bool
 	}{
@@ -165,14 +164,14 @@ func TestREST_solves_S13_10(t *testing.T) {
 			t.Errorf("%s: %+v, want the refusal %q", what, answer, test.refusal)
 		}
 	}
-	// A ClusterIssuer, where the platform wants it.
+	// A ClusterIssuer that the platform permits.
 	w := &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "system:serviceaccount:team-a:cert-manager"})
 	r := &REST{Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}}}
 	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.said != written {
 		t.Errorf("a ClusterIssuer that is let in: %v", err)
 	}
-	// Validating admission refuses before anything is written.
+	// Validating admission refuses before any write.
 	refuse := func(context.Context, runtime.Object) error {
 		return apierrors.NewForbidden(acme.SchemeGroupVersion.WithResource(acme.Resource).GroupResource(), "", nil)
 	}

@@ -31,7 +31,7 @@ func newCluster() *bind9.Bind9Cluster {
 	}
 }
 
-// Promise 1, S11.8: spec is the user's, status the controller's, and the generation counts changes of spec alone.
+// Promise 1, S11.8: spec is the user's, status the controller's, and only changes of spec raise the generation.
 func TestStrategy_prepare_S11_8(t *testing.T) {
 	spec := kind.Strategy[*bind9.Bind9Cluster]{Of: newClusters(validation.FleetRules{})}
 	stat := spec.Sub("status")
@@ -60,7 +60,6 @@ func TestStrategy_prepare_S11_8(t *testing.T) {
 	}
 }
 
-// asked is an authorizer that allows what is listed, as "namespace/resource", and remembers what it was asked.
 type asked struct {
 	allowed map[string]bool
 	seen    []string
@@ -82,7 +81,7 @@ func (a *asked) Authorize(_ context.Context, of authorizer.Attributes) (authoriz
 	return authorizer.DecisionNoOpinion, "", a.broken
 }
 
-// reviewOf returns what reviews a creation, and an update to a generation.
+// reviewOf returns the checks of a creation, and of an update to a generation.
 func reviewOf(object kind.Object, by *asked) (create func(context.Context) error, update func(context.Context, int64) error) {
 	switch object := object.(type) {
 	case *bind9.ClusterBind9Provider:
@@ -106,7 +105,7 @@ func checksOf[T kind.Object](of *kind.Kind[T], object T, by *asked) (create func
 	}
 }
 
-// S11.6: an author has the rights that the object uses, in the namespace of the object, or in all of them.
+// S11.6: an author needs the rights that the object uses, in its namespace or in all.
 func TestReview_asksTheAuthorsRights_S11_6(t *testing.T) {
 	provider := &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}
 	here := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "dns"}}
@@ -114,7 +113,7 @@ func TestReview_asksTheAuthorsRights_S11_6(t *testing.T) {
 	for _, test := range []struct {
 		object  kind.Object
 		allowed []string
-		missing string // empty: it passes
+		missing string // empty: passes
 	}{
 		{newCluster(), []string{"dns/deployments", "dns/services"}, ""},
 		{newCluster(), []string{"dns/deployments"}, "create services in namespace dns"},
@@ -137,7 +136,7 @@ func TestReview_asksTheAuthorsRights_S11_6(t *testing.T) {
 		if test.missing == "" && err != nil || test.missing != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.missing)) {
 			t.Errorf("%T with %q: %v, want %q", test.object, test.allowed, err, test.missing)
 		}
-		// An update that leaves spec alone asks for nothing; one that changes it asks as a creation does.
+		// An update without a change of spec asks for nothing, any other like a creation.
 		by.seen = nil
 		if err := update(ctx, test.object.GetGeneration()); err != nil || len(by.seen) > 0 {
 			t.Errorf("%T unchanged: %v, asked %q", test.object, err, by.seen)

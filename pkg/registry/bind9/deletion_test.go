@@ -30,8 +30,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// An instance that gets the fleet's finalizer while it is deleted is not gone: the fleet makes its objects from then
-// on, and would hear of no deletion (S11.12).
+// An instance that gets the fleet's finalizer during its deletion stays: the fleet creates its objects then, and
+// would miss the deletion (S11.12).
 func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
@@ -83,7 +83,7 @@ func TestDelete_waitsForAFinalizerThatCameMeanwhile_S11_12(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			// The deletion was read as one of an instance without finalizers when admission looks at it.
+			// Admission sees the deletion of an instance without finalizers.
 			hold := sync.OnceFunc(func() { write("bind9.kubi.zone/fleet") })
 			must.Succeed(t, remove(made.(*bind9.Bind9Instance), func(context.Context, runtime.Object) error { hold(); return nil }))
 			got := must.Get(instances.Get(ctx, "ns1", &metav1.GetOptions{}))(t)

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// endedSet is a set whose writes have left.
 type endedSet struct {
 	Set
 	failure   error
@@ -26,7 +25,7 @@ type endedSet struct {
 func (s endedSet) Failed() error   { return s.failure }
 func (s endedSet) Unwritten() bool { return s.unwritten }
 
-// Reason Timeout says that the outcome is not known, and no other does where nothing was written (docs/changesets.md).
+// Only reason Timeout means an unknown outcome (docs/changesets.md).
 func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: make([]v1alpha1.ChangeSetItem, 2)}}
 	status := func(code int, reason metav1.StatusReason) *metav1.Status {
@@ -61,7 +60,7 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 	}
 }
 
-// The audit event of a set names the change of each item by the word of the API.
+// A set's audit event names each item's change in the API's words.
 func TestDescribeOutcome_namesTheChange_S10_3(t *testing.T) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{Items: []v1alpha1.ChangeSetItem{
 		{Create: &runtime.RawExtension{}}, {Apply: &runtime.RawExtension{}}, {Delete: &v1alpha1.ChangeSetDelete{}}}}}

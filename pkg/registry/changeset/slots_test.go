@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S10.4: four sets of a namespace are under way and 32 in all; the next waits, and is told when its time ends.
-// Nothing is left of a caller that has gone.
+// S10.4: four sets of a namespace and 32 in all may run; the next waits, and gets an error at the timeout. A caller
+// that left keeps nothing.
 func TestSlots_S10_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}

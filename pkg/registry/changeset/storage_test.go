@@ -18,7 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
-// servedSet is a set whose items a handler answers.
 type servedSet struct{ Set }
 
 func (servedSet) Require([]v1alpha1.ChangeSetPrerequisite) error     { return nil }
@@ -34,15 +33,14 @@ func (servedSet) Committed() (at *v1alpha1.AdoptingZone, serial int64) {
 	return &v1alpha1.AdoptingZone{}, 7
 }
 
-// successes is a handler of which every write succeeds.
 type successes struct{ Handler }
 
 func (successes) Serve(context.Context, *direct.Write) (int, runtime.Object) {
 	return http.StatusOK, &metav1.Status{Status: metav1.StatusSuccess}
 }
 
-// S10.4, S13.9: while a namespace has as many sets under way as it may, one of several writes waits, and so does one
-// with prerequisites. One of a single write, as most updates are, is written.
+// S10.4, S13.9: at the namespace's limit, a set of several writes or with prerequisites waits; a single write, as in
+// most updates, does not.
 func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
 	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} }})
 	r.SetHandler(successes{})
@@ -79,8 +77,7 @@ func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
 	}
 }
 
-// S10.3: the items of what becomes a change set have the address and the audit ID of its request; other requests carry
-// none along.
+// S10.3: items carry the address and audit ID of the request; other requests carry nothing.
 func TestWithRequest_keepsWhatBecomesASet_S10_3(t *testing.T) {
 	for what, test := range map[string]struct {
 		info genericapirequest.RequestInfo

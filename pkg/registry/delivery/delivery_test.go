@@ -37,7 +37,7 @@ func makeDelivery() *v1alpha1.Delivery {
 	}
 }
 
-// Promise 3, and that the spec alone is not written through status.
+// Promise 3; status writes do not change the spec.
 func TestStrategy_prepare(t *testing.T) {
 	created := makeDelivery()
 	strategy.PrepareForCreate(t.Context(), created)

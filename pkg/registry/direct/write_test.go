@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A Record of this process is applied with the fields that it has in JSON, so with those that a client would apply.
+// An in-process Record is applied with the JSON fields that a client would send.
 func TestReadPatch_hasTheFieldsOfJSON(t *testing.T) {
 	ttl := int32(0)
 	for what, record := range map[string]*v1alpha1.Record{

@@ -19,7 +19,7 @@ func strategyWith(inlineSecrets bool) kind.Strategy[*v1alpha1.DNSClass] {
 	return kind.Strategy[*v1alpha1.DNSClass]{Of: NewKind(inlineSecrets, describeDeleted)}
 }
 
-// describeDeleted has a deletion alone withdraw zones.
+// describeDeleted reports withdrawn zones for a deletion only.
 func describeDeleted(_, after *v1alpha1.DNSClass) string {
 	if after != nil {
 		return ""
@@ -38,7 +38,7 @@ func makeClass() *v1alpha1.DNSClass {
 	}
 }
 
-// Promise 1: spec is the cluster admin's, status the controller's. S7.4: Stalled goes when the object is changed.
+// Promise 1: spec is the cluster admin's, status the controller's. S7.4: a change of the object clears Stalled.
 func TestStrategy_prepare(t *testing.T) {
 	created := makeClass()
 	strategyWith(false).PrepareForCreate(t.Context(), created)
@@ -80,7 +80,7 @@ func TestStrategy_inlineSecrets(t *testing.T) {
 	}
 }
 
-// Warnings speak of what the request said, so a change of labels has none.
+// A change of labels has no warning about the spec.
 func TestStrategy_warnings(t *testing.T) {
 	before, after := makeClass(), makeClass()
 	after.Labels = nil
@@ -95,7 +95,7 @@ func TestStrategy_warnings(t *testing.T) {
 	}
 }
 
-// The deletion of a class that delivers says what it does, once.
+// The deletion of an active class warns of its effect, once.
 func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(*v1alpha1.DNSClass)

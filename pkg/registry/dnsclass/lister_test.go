@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S6.15: a zone needs no NS if each of its classes has name servers of its own. Its classes are the ones in
-// dnsClassRefs, else the default classes of its namespace and view.
+// S6.15: a zone needs no NS if each class, named or default for the namespace and view, has its own name servers.
 func TestLister_classesHaveNameServers_S6_15(t *testing.T) {
 	l := NewLister(unread(), func(string) map[string]string { return nil })
 	for name, spec := range map[string]v1alpha1.DNSClassSpec{

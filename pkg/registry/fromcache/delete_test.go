@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// etcd has one record, or none, and a watch cache of it, which may be behind.
+// etcd has a record or none, and a watch cache that may lag.
 type etcd struct {
 	storage.Interface
 	cached, stored *v1alpha1.Record
@@ -39,7 +39,7 @@ func (e *etcd) Get(_ context.Context, key string, options storage.GetOptions, ou
 	return nil
 }
 
-// store deletes as the generic one does: by what it read, and where the object has finalizers it marks it only.
+// store deletes the object as read, and only marks an object with finalizers, like the generic store.
 type store struct {
 	storage storage.Interface
 	etcd    *etcd

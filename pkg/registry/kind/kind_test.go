@@ -18,7 +18,7 @@ func makeCondition(kind, reason string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason}
 }
 
-// S7.4: the server's conditions are the server's, the rest is the writer's.
+// S7.4: the server's conditions stay, the others are the writer's.
 func TestConditions(t *testing.T) {
 	before := []metav1.Condition{makeCondition("Adopted", "Server"), makeCondition("Ready", "Before"), makeCondition("Mine", "Before")}
 	written := []metav1.Condition{makeCondition("Ready", "Written"), makeCondition("Adopted", "Forged"),
@@ -40,14 +40,14 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// S6.13: a Ready naming a serial below status.serial is ignored; below as serials go (RFC 1982).
+// S6.13: a Ready for a serial below status.serial is ignored; below by RFC 1982.
 func TestStale(t *testing.T) {
 	for _, test := range []struct {
 		written, now int64
 		want         bool
 	}{
 		{0, 7, false}, {7, 7, false}, {6, 7, true}, {8, 7, false}, {4294967295, 3, true}, {3, 4294967295, false},
-		{1, 1 + 1<<31, true}, {1 + 1<<31, 1, true}, // cannot be compared
+		{1, 1 + 1<<31, true}, {1 + 1<<31, 1, true}, // undefined order
 	} {
 		if got := Stale(test.written, test.now); got != test.want {
 			t.Errorf("a status of serial %d at serial %d: stale %v", test.written, test.now, got)
@@ -121,7 +121,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// kubectl prints cells as they are, but for ESC and line breaks (attack 28).
+// kubectl escapes only ESC and line breaks in cells (attack 28).
 func TestTable_escapesTextsOfTenants(t *testing.T) {
 	row := func(*v1alpha1.Record) []any { return []any{"\u009b31m\u202e\n", 5} }
 	table, err := makeTable(nil, &v1alpha1.Record{}, nil, row)

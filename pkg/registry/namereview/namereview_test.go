@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// editor may create Records in the namespace that it is named by.
+// editor is the namespace in which Records may be created.
 type editor string
 
 func (e editor) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -43,7 +43,7 @@ func (l listed) List(ctx context.Context, _ *internalversion.ListOptions) (runti
 	return l.list, nil
 }
 
-// door has zones with rules, and counts the questions that pass.
+// door has zones with rules, and counts questions.
 type door struct {
 	zones       v1alpha1.ZoneList
 	delegations v1alpha1.DelegationList
@@ -73,8 +73,8 @@ func (d *door) askName(t *testing.T, by editor, ns string, spec v1alpha1.NameRev
 	return out.(*v1alpha1.NameReview), nil
 }
 
-// S14.1: one that may not create Records in the namespace is told nothing; a budget that refuses the write refuses the
-// question; what the client says of the answer is not taken.
+// S14.1: without the right to create Records there is no answer, an exhausted budget refuses the question, and a
+// client's status is ignored.
 func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 	d := &door{}
 	spec := v1alpha1.NameReviewSpec{Name: "www.example.org", Type: "a", View: "inside"}
@@ -100,7 +100,7 @@ func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 	}
 }
 
-// S1.3, S5.4: a question that no Record could ask is refused by its field.
+// S1.3, S5.4: a question impossible for a Record is refused by the field.
 func TestCreate_validates_S5_4(t *testing.T) {
 	for want, spec := range map[string]v1alpha1.NameReviewSpec{
 		"spec.type: Required value":        {Name: "www.example.org."},
@@ -127,8 +127,8 @@ func makeRule(ns, pattern string, zones ...string) v1alpha1.DelegationRule {
 	return v1alpha1.DelegationRule{Namespace: ns, Records: records, Zones: zones}
 }
 
-// S14.3, S4.2, S4.3: the rules in force for the namespace, those for any among them, with the zone alone: neither rules
-// of others, nor what is pending or not accepted.
+// S14.3, S4.2, S4.3: a namespace gets its own and the general rules in force, with only the zone: no rules of others,
+// nothing pending or not accepted.
 func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
 	d := &door{}
 	d.zones.Items = []v1alpha1.Zone{
@@ -189,7 +189,7 @@ func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
 	if err != nil || len(review.Status.Rules) != v1alpha1.MaxNameReviewRules || review.Status.Remaining != 3 {
 		t.Errorf("%d rules and %d more, %v", len(review.Status.Rules), review.Status.Remaining, err)
 	}
-	for i := range d.zones.Items { // fewer fit into the octets of an answer
+	for i := range d.zones.Items { // fewer fit the limit of an answer
 		d.zones.Items[i].Spec.Delegations[0].Records[0].Pattern = strings.Repeat("a", 2000)
 	}
 	review, err = d.askName(t, "team-a", "team-a", v1alpha1.NameReviewSpec{})
@@ -199,8 +199,8 @@ func TestCreate_listsTheRulesOfTheNamespace_S14_3(t *testing.T) {
 	}
 }
 
-// S2.1, S14.3: patterns of which zones that the zone delegates have all names are a rule of their own, which says so. A
-// zone that it does not delegate tells nothing (S1.8).
+// S2.1, S14.3: patterns fully covered by delegated child zones form a separate rule that says so. Zones not delegated
+// disclose nothing (S1.8).
 func TestCreate_saysWhichRulesGiveNoName_S14_3(t *testing.T) {
 	d := &door{}
 	below := func(ns, fqdn string, parent string) v1alpha1.Zone {
@@ -247,7 +247,6 @@ func TestCreate_saysWhichRulesGiveNoName_S14_3(t *testing.T) {
 	}
 }
 
-// blockedList is listed when it is let go on, and counts how often.
 type blockedList struct {
 	rest.Lister
 	begun, goOn chan struct{}
@@ -259,8 +258,7 @@ func (l blockedList) List(context.Context, *internalversion.ListOptions) (runtim
 	return &v1alpha1.ZoneList{}, nil
 }
 
-// Those that ask while rules are read share the next reading, and not the one that has begun, which may lack what they
-// have written.
+// Concurrent readers share the next reading, not the current, which may lack their own writes.
 func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 	zones := blockedList{begun: make(chan struct{}), goOn: make(chan struct{})}
 	r := &ruleReader{zones: zones, delegations: listed{list: &v1alpha1.DelegationList{}}}
@@ -279,7 +277,7 @@ func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.readRules(ended); err == nil { // and it is the first that asks for the next reading
+	if _, err := r.readRules(ended); err == nil { // and would begin the next reading
 		t.Error("it waits for a client that has gone")
 	}
 	zones.goOn <- struct{}{}
@@ -292,7 +290,7 @@ func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 			if table == first {
 				t.Error("a table that was begun before the question")
 			}
-		case <-zones.begun: // one that came late
+		case <-zones.begun: // a late reader
 			zones.goOn <- struct{}{}
 			if table := <-tables; table == first {
 				t.Error("a table that was begun before the question")
@@ -301,7 +299,7 @@ func TestReadRules_onceForAllThatAskMeanwhile(t *testing.T) {
 	}
 }
 
-// What one listing costs with a hundred thousand zones, of which each has ten rules.
+// The cost of a listing with a hundred thousand zones of ten rules each.
 func BenchmarkReadRules(b *testing.B) {
 	var zones v1alpha1.ZoneList
 	for i := range 100_000 {

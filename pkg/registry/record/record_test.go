@@ -69,7 +69,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	}
 }
 
-// Whatever is added to the status is the server's or is said to be a controller's.
+// A new status field must be declared the server's or a controller's.
 func TestServerFields_areComplete(t *testing.T) {
 	controllers := []string{"conditions"}
 	kind := reflect.TypeFor[v1alpha1.RecordStatus]()

@@ -16,15 +16,13 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// noRules knows no rules.
 func noRules(context.Context, string) ([]v1alpha1.NameReviewRule, bool) { return nil, false }
 
-// heard collects Warnings.
 type heard struct{ texts []string }
 
 func (h *heard) AddWarning(_, text string) { h.texts = append(h.texts, text) }
 
-// S13.1: a pattern that meets no rule for the namespace has a Warning, since each update of its names is refused.
+// S13.1: a pattern without a rule for the namespace has a Warning: its updates are all refused.
 func TestKind_warnsOfPatternsWithoutARule_S13_1(t *testing.T) {
 	rules := func(_ context.Context, namespace string) ([]v1alpha1.NameReviewRule, bool) {
 		if namespace != "team" {

@@ -35,7 +35,7 @@ func newKey(patterns ...string) *v1alpha1.UpdateKey {
 	return key
 }
 
-// verbs is an authorizer that allows them for the Records of the namespace team.
+// verbs allows its verbs on Records of namespace team.
 type verbs string
 
 func (v verbs) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
@@ -45,7 +45,7 @@ func (v verbs) Authorize(_ context.Context, a authorizer.Attributes) (authorizer
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// S13.2: an author needs each of the rights that the key uses, for a change of spec and for nothing else.
+// S13.2: only a change of spec needs each right that the key uses.
 func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
 	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
@@ -62,7 +62,7 @@ func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	}
 }
 
-// S13.1, S13.3: what an UpdateKey may say, and what stays as it is.
+// S13.1, S13.3: valid specs, and immutable fields.
 func TestKind_validates_S13_1(t *testing.T) {
 	of := NewKind(verbs(""), noRules, nil)
 	for what, test := range map[string]struct {
@@ -93,7 +93,7 @@ func TestKind_validates_S13_1(t *testing.T) {
 	}
 }
 
-// S13.3: the owner of a key is told once that its name is another's: when it is lost, and when it is refused at first.
+// S13.3: the owner learns once that the key's name is taken: when lost, and when refused at first.
 func TestKind_tellsOfALostName_S13_3(t *testing.T) {
 	var told []string
 	of := NewKind(verbs(""), noRules, func(key *v1alpha1.UpdateKey, why string) {
@@ -115,7 +115,7 @@ func TestKind_tellsOfALostName_S13_3(t *testing.T) {
 	}
 }
 
-// planned has one zone, of the namespace dns, and Records; it takes change sets.
+// planned has a zone of namespace dns and Records, and accepts change sets.
 type planned struct {
 	records []*v1alpha1.Record
 	made    []content.RRset
@@ -212,7 +212,7 @@ func addAddress(name, data string) v1alpha1.UpdateRequestRecord {
 	return v1alpha1.UpdateRequestRecord{Name: name, Type: "A", Class: "IN", TTL: 60, Data: data}
 }
 
-// Validating admission refuses an update, and a share, before anything is written or read.
+// Validating admission refuses an update and a share before any write or read.
 func TestUpdate_isAdmitted(t *testing.T) {
 	p := &planned{}
 	refuse := func(_ context.Context, object runtime.Object) error {
@@ -230,7 +230,7 @@ func TestUpdate_isAdmitted(t *testing.T) {
 	}
 }
 
-// S13.4, S13.5: a message is one change set of the key's user, planned again where others have written meanwhile.
+// S13.4, S13.5: a message is one change set of the key's user, planned again after concurrent writes.
 func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	p := &planned{fail: []error{apierrors.NewConflict(v1alpha1.Resource("records"), "x", nil)}}
 	status := must.Get(p.sendUpdate(t, newKey("*.apps.example.org."), addAddress("a.apps.example.org.", "192.0.2.1"),
@@ -263,8 +263,7 @@ func TestUpdate_isOneChangeSet_S13_4(t *testing.T) {
 	}
 }
 
-// S13.7: SERVFAIL says that to send a message again may help. Where a Record that no update made has the name of one
-// that is to be created, it would not.
+// S13.7: SERVFAIL means that a retry may help: not if a manual Record already has the name.
 func TestUpdate_saysWhatIsInTheWay_S13_7(t *testing.T) {
 	exists := apierrors.NewAlreadyExists(v1alpha1.Resource("records"), "dyn--a.apps-a.example.org")
 	late := &planned{fail: []error{exists, exists}}
@@ -283,8 +282,8 @@ func TestUpdate_saysWhatIsInTheWay_S13_7(t *testing.T) {
 	}
 }
 
-// S13.5: NOERROR for a deletion says that the namespace does not have the value any more: from an update, a Record, one
-// of several Records of a type, or the spec of its own zone. Values of other namespaces are not seen.
+// S13.5: NOERROR for a deletion means that the namespace has lost the value: from an update, a Record, one of several
+// Records of a type, or its own zone's spec. Other namespaces' values are invisible.
 func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 	p := &planned{made: []content.RRset{
 		{Owner: name.Apex, Type: rdata.NS, Data: []string{"ns1", "ns2.example.net."}},
@@ -315,7 +314,7 @@ func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 		{own, "ns1", "AAAA", "2001:DB8:0::53", "REFUSED", "spec.nameServers"},
 		{own, "ns1", "A", "", "REFUSED", "spec.nameServers"},
 		{own, "ns1", "AAAA", "", "REFUSED", "spec.nameServers"},
-		{own, "ns1", "ANY", "", "NOERROR", ""}, // deleting a name leaves them
+		{own, "ns1", "ANY", "", "NOERROR", ""}, // a deletion of the name keeps them
 		{own, "ns1", "A", "192.0.2.54", "NOERROR", ""},
 		{own, "@", "NS", "ns1.example.org.", "REFUSED", "spec.nameServers"},
 		{own, "@", "NS", "NS2.example.net.", "REFUSED", "spec.nameServers"},
@@ -337,7 +336,7 @@ func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 			t.Errorf("%+v by %s: %+v, want %s %q; %d sets", r, test.by.Namespace, got, test.want, test.refusal, len(p.sets))
 		}
 	}
-	// Additions of what the Zone makes write nothing, and the NS of an update go while there are others.
+	// Additions that the Zone itself makes write nothing, and an update's NS can go while others remain.
 	add := v1alpha1.UpdateRequestRecord{Name: "ns1.example.org.", Type: "A", Class: "IN", TTL: 60, Data: "192.0.2.53"}
 	if got := must.Get(p.sendUpdate(t, own, add))(t); got.RCode != "NOERROR" || len(p.sets) > 0 {
 		t.Errorf("%+v, %d sets", got, len(p.sets))
@@ -364,8 +363,8 @@ func TestUpdate_deletesOrRefuses_S13_5(t *testing.T) {
 	}
 }
 
-// S13.4: a message that comes again after an unknown outcome was carried out where a Record has its id. Its own
-// prerequisites, which it has made false, are no refusal then. Another message with the same content is judged.
+// S13.4: after an unknown outcome, a Record with a retried message's id proves success, although the prerequisites
+// fail now. Another message with equal content is judged.
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	unmet := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 412, Reason: v1alpha1.StatusReasonPrerequisiteFailed,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.prerequisites[0]"}}}}}
@@ -389,7 +388,7 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	for what, test := range map[string]struct {
 		id      string
 		stands  []*v1alpha1.Record
-		appears []*v1alpha1.Record // between the first look and the decision
+		appears []*v1alpha1.Record // between the first read and the decision
 		want    string
 		sets    int
 	}{
@@ -407,7 +406,7 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	}
 }
 
-// S13.1: the key's own limits come before any write.
+// S13.1: the key's own limits precede any write.
 func TestUpdate_staysWithinTheKey_S13_1(t *testing.T) {
 	suspended := newKey("*.apps.example.org.")
 	suspended.Spec.Suspended = true

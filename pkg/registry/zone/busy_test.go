@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// S7.10: a Zone that others write Records of can be read and put back. The tries of client-go's RetryOnConflict always
-// suffice.
+// S7.10: a Zone under concurrent writes of Records can be read and updated within client-go's RetryOnConflict.
 func TestUpdate_ofABusyZone_S7_10(t *testing.T) {
 	up := standalone.Start(t)
 	zones := up.KubizoneV1alpha1().Zones("platform")
@@ -56,7 +55,7 @@ func TestUpdate_ofABusyZone_S7_10(t *testing.T) {
 				return err
 			}
 			last = z.ResourceVersion
-			for now := z; now.ResourceVersion == last; { // others write meanwhile
+			for now := z; now.ResourceVersion == last; { // concurrent writes
 				if now, err = zones.Get(t.Context(), "org", metav1.GetOptions{}); err != nil {
 					return err
 				}
@@ -76,7 +75,7 @@ func TestUpdate_ofABusyZone_S7_10(t *testing.T) {
 	t.Logf("%d updates took %d tries", moved, tries)
 }
 
-// S7.10: an update on what a person or a controller has changed since is refused.
+// S7.10: an update over another user's or controller's change is refused.
 func TestUpdate_ofAChangedZone_S7_10(t *testing.T) {
 	up := standalone.Start(t)
 	zones, records := up.KubizoneV1alpha1().Zones("platform"), up.KubizoneV1alpha1().Records("platform")
@@ -135,7 +134,7 @@ func TestUpdate_ofAChangedZone_S7_10(t *testing.T) {
 			t.Errorf("%s changed since: serial %d, want %d; deletionProtection %t; generation %d", test.what, after.Status.Serial, now.Status.Serial, after.Spec.DeletionProtection, after.Generation)
 		}
 	}
-	// A version that never was one of the Zone, one of before it was made, and one that is yet to come.
+	// A foreign, an older and a future version.
 	z := must.Get(zones.Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	for _, version := range []string{"1", "128", "9007199254740992"} {
 		z.ResourceVersion = version

@@ -34,8 +34,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// door serves the two subresources of one zone as the generic server would: options read from the query, the user in
-// the context.
+// door serves a zone's two subresources as the generic server would.
 type door struct {
 	*httptest.Server
 	zone    *v1alpha1.Zone
@@ -94,7 +93,6 @@ func openDoor(t *testing.T, views Views, change func(*streams)) *door {
 	return d
 }
 
-// getPage returns status, header and body of a request with an Accept header, as a user.
 func (d *door) getPage(t *testing.T, path, accept, as string) (int, http.Header, string) {
 	t.Helper()
 	req := must.Get(http.NewRequest(http.MethodGet, d.URL+path, nil))(t)
@@ -124,7 +122,6 @@ func (d *door) getEntries(t *testing.T, query string) v1alpha1.ZoneEntries {
 	return out
 }
 
-// expectRefusal wants a Status of a code whose message has a text in it.
 func (d *door) expectRefusal(t *testing.T, path, accept, as string, code int, text string) http.Header {
 	t.Helper()
 	got, header, body := d.getPage(t, path, accept, as)
@@ -146,7 +143,7 @@ func describeEntries(entries []v1alpha1.Entry) string {
 	return strings.Join(out, ", ")
 }
 
-// S6.1: SOA first, then canonical order, all of one serial.
+// S6.1: SOA first, then canonical order, at one serial.
 func TestEntries_json(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 2)}}, nil)
 	got := d.getEntries(t, "")
@@ -184,7 +181,7 @@ www.example.org.	360	IN	A	192.0.2.3
 	}
 }
 
-// kubectl prints a Table only where each row has an object with apiVersion and kind.
+// kubectl prints a Table only if each row's object has apiVersion and kind.
 func TestEntries_table(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, nil)
 	const kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
@@ -248,8 +245,7 @@ func TestEntries_selected(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries?limit=-1", "", "tenant", http.StatusBadRequest, "query parameter limit")
 }
 
-// However a listing is cut, its pages together are the listing, and all are of one serial, whatever is written
-// meanwhile.
+// Pages of any size together are the listing at one serial, despite concurrent writes.
 func TestEntries_pagesAreOneSerial(t *testing.T) {
 	views := &held{snapshots: []*fixed{makeExample(7, 20)}}
 	d := openDoor(t, views, nil)
@@ -290,13 +286,13 @@ func TestEntries_continueIsGone(t *testing.T) {
 	views.dropSnapshot(7)
 	d.expectRefusal(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
 	d.expectRefusal(t, "/example-org/entries?continue=bm90IG91cnM", "", "tenant", http.StatusBadRequest, "continue")
-	// The zone was deleted and made again under its name: another zone.
+	// A recreated zone is another zone.
 	views.putSnapshot(makeExample(7, 20))
 	d.zone.UID = "another"
 	d.expectRefusal(t, "/example-org/entries?limit=5&continue="+token, "", "tenant", http.StatusGone, "serial 7")
 }
 
-// S3.7: a zone that ended contains nothing, and until it is withdrawn changes names what it had.
+// S3.7: an ended zone has no entries; until its withdrawal changes lists the former.
 func TestChanges_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	views := &held{left: dns.Change{From: 5, To: 7, Removed: []dns.Entry{{Name: name.MustParse("www.example.org."), Type: rdata.A}}}}
 	d := openDoor(t, views, nil)
@@ -311,7 +307,7 @@ func TestChanges_nameWhatAnEndedZoneHad_S3_7(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries", "", "tenant", http.StatusNotFound, "pending")
 }
 
-// S7.1: 504 with Retry-After when the view does not reach the Zone's serial in time.
+// S7.1: 504 with Retry-After if the view does not reach the Zone's serial in time.
 func TestEntries_viewIsLate(t *testing.T) {
 	d := openDoor(t, &held{block: true}, nil)
 	for _, accept := range []string{"application/json", "text/dns"} {
@@ -357,7 +353,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 	}
 }
 
-// Attack 89: where tenants have all that they may have, a user who may read all zones, as the primary may, is served.
+// Attack 89: while tenants use all their slots, readers of all zones, such as the primary, are served.
 func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4) })
 	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
@@ -383,7 +379,7 @@ func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
 	}
 }
 
-// S1.8: sources name objects of other namespaces, so they need permission to list all of them.
+// S1.8: sources name other namespaces' objects, so they need the right to list all.
 func TestEntries_sources(t *testing.T) {
 	www := func(namespace, object string, values ...string) *v1alpha1.Record {
 		record := &v1alpha1.Record{}
@@ -418,7 +414,7 @@ func TestEntries_sources(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries?sources=true&format=text", "", "admin", http.StatusBadRequest, "master file")
 }
 
-// A stream takes memory for what is under way, not for the zone.
+// A stream's memory does not depend on the zone.
 func TestEntries_flatMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: 200,000 records three times; the memory of the race detector is not the program's")
@@ -453,7 +449,6 @@ func TestEntries_flatMemory(t *testing.T) {
 	}
 }
 
-// failing is Sources that break off in the middle of a zone.
 type failing struct{}
 
 func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
@@ -463,7 +458,7 @@ func (failing) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) (
 	return nil, nil
 }
 
-// Octets that are sent cannot be taken back, so an answer that breaks off must not look whole.
+// A broken answer must not look complete.
 func TestEntries_breaksOffVisibly(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 5000)}}, func(c *streams) { c.Sources = failing{} })
 	d.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -539,7 +534,7 @@ func TestChanges(t *testing.T) {
 	d.expectRefusal(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
 }
 
-// kubectl asks for a table and JSON, in this order.
+// kubectl accepts a table or JSON, in this order.
 func TestChanges_table(t *testing.T) {
 	d := openDoor(t, makeHistory(), func(c *streams) { c.Sources = recordsAt{} })
 	const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -563,7 +558,7 @@ func TestChanges_table(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("rows %q", got)
 	}
-	// A request for sources gets them, in the form that has them.
+	// Sources need the form that has them.
 	if _, _, body := d.getPage(t, "/example-org/changes?sources=true", accept, "admin"); !strings.Contains(body, `"ZoneChanges"`) {
 		t.Errorf("with sources: %s", body)
 	}

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// fixed is a Snapshot out of lists in canonical order.
 type fixed struct {
 	header  content.Header
 	serial  serial.Serial
@@ -52,7 +51,7 @@ func (f *fixed) EntriesFrom(from name.Name) iter.Seq[dns.Entry] {
 	}
 }
 
-// makeExample returns example.org. at a serial: an apex of three, then www with three values, then n hosts.
+// makeExample returns example.org.: an apex of three, www with three values, then n hosts.
 func makeExample(at serial.Serial, n int) *fixed {
 	apex := name.MustParse("example.org.")
 	f := &fixed{
@@ -80,7 +79,6 @@ func makeExample(at serial.Serial, n int) *fixed {
 	return f
 }
 
-// held is Views over a few snapshots of one zone.
 type held struct {
 	mu        sync.Mutex
 	snapshots []*fixed // oldest first
@@ -137,7 +135,7 @@ func (h *held) At(_ context.Context, _ *v1alpha1.Zone, at serial.Serial) (Snapsh
 	return nil, fmt.Errorf("looking for %d: %w", at, ErrNotHeld)
 }
 
-// findSpan is called with the lock held.
+// The caller holds the lock.
 func (h *held) findSpan(since, until serial.Serial) (first, last int, err error) {
 	if len(h.steps) == 0 || since < h.steps[0].Serial-1 || until > h.steps[len(h.steps)-1].Serial {
 		return 0, 0, ErrNotHeld
@@ -173,7 +171,6 @@ func (h *held) Left(_ context.Context, _ *v1alpha1.Zone, since serial.Serial) (n
 	return name.MustParse("example.org."), h.left, nil
 }
 
-// recordsAt is Sources out of a map.
 type recordsAt map[name.Name][]*v1alpha1.Record
 
 func (r recordsAt) RecordsAt(_ context.Context, _ *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {

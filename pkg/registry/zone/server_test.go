@@ -49,8 +49,7 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// decision is what the tests plug where the ledger is: it fills a status, refuses what it is told to, and remembers
-// what it was asked.
+// decision replaces the ledger.
 type decision struct {
 	mu      sync.Mutex
 	refuse  error
@@ -58,9 +57,9 @@ type decision struct {
 	reviews []string
 	// allow lists the users that may establish.
 	allow []string
-	// classes lists, for each class that there is, its one namespace.
+	// classes has the only namespace of each class.
 	classes map[string]string
-	// withdraws lists the classes that do not allow Retain.
+	// withdraws lists the classes without Retain.
 	withdraws []string
 }
 
@@ -120,7 +119,7 @@ func (d *decision) Authorize(_ context.Context, a authorizer.Attributes) (author
 	if a.GetSubresource() == "establish" {
 		d.reviews = append(d.reviews, fmt.Sprintf("%s %s %s.%s/%s %s/%s", a.GetUser().GetName(), a.GetVerb(), a.GetResource(), a.GetAPIGroup(), a.GetSubresource(), a.GetNamespace(), a.GetName()))
 	}
-	// The rights of a Role with the verbs * on zones, which many tenants have.
+	// A Role with the verbs * on zones, common among tenants.
 	if a.GetUser().GetName() == "everything-on-zones" && a.GetResource() == "zones" && a.GetSubresource() == "" {
 		return authorizer.DecisionAllow, "", nil
 	}
@@ -145,7 +144,7 @@ type server struct {
 	store  *REST
 }
 
-// startServer runs the generic API server with Zones and Records over an etcd of its own, without the ledger.
+// startServer serves Zones and Records without the ledger.
 func startServer(t *testing.T, views Views) *server {
 	t.Helper()
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
@@ -199,7 +198,7 @@ func startServer(t *testing.T, views Views) *server {
 	return s
 }
 
-// asUser takes the user from a header; without it the user is the admin.
+// The default user is admin.
 func asUser(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		name := req.Header.Get("User")
@@ -235,7 +234,7 @@ func zoneNamed(object, domainName string) *v1alpha1.Zone {
 	}
 }
 
-// TestServer runs one server through what the door promises; its parts do not depend on each other.
+// The parts are independent on a shared server.
 func TestServer(t *testing.T) {
 	views := &held{snapshots: []*fixed{makeExample(7, 1)}}
 	s := startServer(t, views)
@@ -340,7 +339,7 @@ func testDryRun(t *testing.T, s *server) {
 	if real, err = records.Update(ctx, real, metav1.UpdateOptions{}); err != nil || real.Spec.TTL != nil {
 		t.Fatalf("a dry run wrote: %v, %+v", err, real)
 	}
-	// Marking an object that has finalizers removes nothing yet; taking the last one does.
+	// Only the removal of the last finalizer removes an object marked for deletion.
 	if err := records.Delete(ctx, "dry", metav1.DeleteOptions{DryRun: all}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
@@ -368,7 +367,7 @@ func testEstablish(t *testing.T, s *server) {
 	admin, tenant := s.client.KubizoneV1alpha1().Zones("dns"), s.clientAs(t, "tenant").KubizoneV1alpha1().Zones("dns")
 	all := []string{metav1.DryRunAll}
 
-	// The answer is a fact for the decision, so no write is refused here.
+	// The answer is an input of the decision, so no write fails here.
 	if _, err := tenant.Create(ctx, zoneNamed("e1", "Bücher.example."), metav1.CreateOptions{DryRun: all}); err != nil {
 		t.Error(err)
 	}
@@ -422,7 +421,7 @@ func testEstablish(t *testing.T, s *server) {
 		t.Errorf("all verbs on zones: asked %q; they are no right to establish", asked)
 	}
 
-	// The right is a subresource that discovery lists, and nothing else.
+	// Discovery lists the right as a subresource without more.
 	list := must.Get(s.client.Discovery().ServerResourcesForGroupVersion("kubi.zone/v1alpha1"))(t)
 	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Name == "zones/establish" && r.Namespaced && slices.Equal(r.Verbs, metav1.Verbs{"create"})
@@ -437,7 +436,7 @@ func testEstablish(t *testing.T, s *server) {
 	}
 }
 
-// Attack 77: a write by zones/finalizers adds or removes one finalizer and changes nothing else.
+// Attack 77: a write to zones/finalizers adds or removes one finalizer and changes nothing else.
 func testFinalizers(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")
@@ -468,7 +467,7 @@ func testFinalizers(t *testing.T, s *server) {
 	same(after, err, other)
 	after, err = write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`)
 	same(after, err, other, ours)
-	// S8.3, attack 71: the right to write a Zone neither frees it of that finalizer nor puts it there.
+	// S8.3, attack 71: a write of the Zone neither removes nor adds that finalizer.
 	freed, err := zones.Patch(ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	same(freed, err, ours)
 	freed.Finalizers = []string{other}
@@ -504,7 +503,7 @@ func testFinalizers(t *testing.T, s *server) {
 	}
 }
 
-// S12.2: a write by zones/dnssec changes status.dnssec and nothing else, and no other write changes that.
+// S12.2: only zones/dnssec changes status.dnssec, and nothing else.
 func testDNSSEC(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")
@@ -518,7 +517,7 @@ func testDNSSEC(t *testing.T, s *server) {
 	if _, err := write(types.MergePatchType, `{"fqdn":"signed.example.","ds":[`+one+`]}`); !apierrors.IsInvalid(err) {
 		t.Errorf("a zone without a name has DS: %v", err)
 	}
-	// The ledger gives the zone its name at commit.
+	// The ledger sets the name at commit.
 	key := must.Get(s.store.KeyFunc(genericapirequest.WithNamespace(ctx, "dns"), "signed"))(t)
 	named := func(obj apiruntime.Object, _ storage.ResponseMeta) (apiruntime.Object, *uint64, error) {
 		obj.(*v1alpha1.Zone).Status.FQDN = "signed.example."
@@ -547,7 +546,7 @@ func testDNSSEC(t *testing.T, s *server) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// S7.4: neither a write of the Zone nor one of its status changes it.
+	// S7.4: a write of the Zone or of the status does not change status.dnssec.
 	forged := after.DeepCopy()
 	forged.Status.DNSSEC = nil
 	after, err = zones.Update(ctx, forged, metav1.UpdateOptions{})
@@ -608,8 +607,7 @@ func testProtection(t *testing.T, s *server) {
 	}
 }
 
-// DNSClass.spec.namespaces decides which namespaces may use a class: 403, but for what stood and for what is not
-// there yet.
+// DNSClass.spec.namespaces: other namespaces get 403, except for existing references and missing classes.
 func testClasses(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("classed")
@@ -626,14 +624,13 @@ func testClasses(t *testing.T, s *server) {
 			t.Errorf("%v", err)
 		}
 	}
-	// S1.9: a class that does not deliver the view, where the Zone says it; a view that comes by zoneRef is looked at
-	// by the controller.
+	// S1.9: a class without the view that the Zone names; the controller checks a view from zoneRef.
 	inside := in("c0", ours)
 	inside.Spec.View = "inside"
 	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.9)`) {
 		t.Errorf("%v", err)
 	}
-	// S11.30: a Bind9Cluster is one of the namespace, whether it is there yet or not.
+	// S11.30: a Bind9Cluster belongs to the namespace, existing or not.
 	c1, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{})
 	if err != nil || *c1.Spec.TTL != 77 {
 		t.Fatalf("%v, ttl %v", err, c1.Spec.TTL)
@@ -641,7 +638,7 @@ func testClasses(t *testing.T, s *server) {
 	if kept, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":5}}`), metav1.PatchOptions{}); err != nil || *kept.Spec.TTL != 5 {
 		t.Errorf("its own ttl: %v, %v", err, kept.Spec.TTL)
 	}
-	// S6.5: a class gives its ttl to a Zone that is made, and to none that is changed.
+	// S6.5: a class sets the ttl of a new Zone only.
 	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 5 {
 		t.Errorf("S6.5: an update without a ttl: %v, %v", err, again.Spec.TTL)
 	}
@@ -649,7 +646,7 @@ func testClasses(t *testing.T, s *server) {
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
 		t.Errorf("S6.5: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
-	// S6.2: so are the name servers, and they are the Zone's own from then on: if its owner removes them it has none.
+	// S6.2: likewise the name servers, which then belong to the Zone: if removed they stay removed.
 	servedBy := func(z *v1alpha1.Zone, err error, want ...string) {
 		t.Helper()
 		var got []string
@@ -693,20 +690,18 @@ func testClasses(t *testing.T, s *server) {
 	if _, err := zones.Create(ctx, in("c4", v1alpha1.DNSClassReference{Name: "unreadable"}), metav1.CreateOptions{}); !apierrors.IsInternalError(err) {
 		t.Errorf("a class that cannot be read admits no namespace: %v", err)
 	}
-	// The class comes into being and is for others: the zone keeps naming it, and can be changed otherwise.
+	// The class appears for another namespace: the zone keeps its reference, and accepts other changes.
 	s.classes["later"] = "elsewhere"
 	if _, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":60}}`), metav1.PatchOptions{}); err != nil {
 		t.Error(err)
 	}
 }
 
-// warnings of a server, in order.
 type warnings []string
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
 
-// S8.4, attack 71: a class that does not allow Retain refuses it of a Zone that is made or changed to it; what stands
-// is warned of and goes on.
+// S8.4, attack 71: a class without Retain refuses a new Zone or change with Retain; an existing Zone gets a Warning.
 func testRetain(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("classed")
@@ -752,7 +747,7 @@ func testRetain(t *testing.T, s *server) {
 	s.withdraws = nil
 }
 
-// A 422 has each rule that its sentences cite as a cause, however the object is written.
+// A 422 has each cited rule as a cause, for any kind of write.
 func testRules(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")
@@ -862,7 +857,7 @@ func testColumns(t *testing.T, s *server) {
 	}
 }
 
-// Lists under server-side apply are maps and sets where their types say so, and status has no owner.
+// Server-side apply merges lists as their types declare, and status has no manager.
 func testApply(t *testing.T, s *server) {
 	ctx := t.Context()
 	zones := s.client.KubizoneV1alpha1().Zones("dns")

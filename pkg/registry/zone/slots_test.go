@@ -11,7 +11,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Slow readers of one user leave slots for the others, and give back what they had.
+// A user's slow readers leave slots for others, and release theirs.
 func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	s := newSlots(32)
 	var leave []func()
@@ -36,7 +36,7 @@ func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	if got := fill("a", false); got != 0 {
 		t.Errorf("the first took %d more", got)
 	}
-	// However many tenants there are, servers of all zones have slots.
+	// Readers of all zones have slots beside any number of tenants.
 	for i, want := range []int{4, 2, 1} {
 		if got := fill(fmt.Sprint("server ", i), true); got != want {
 			t.Errorf("server %d took %d slots, want %d", i, got, want)
@@ -53,7 +53,7 @@ func TestSlots_nobodyTakesThemAll(t *testing.T) {
 	}
 }
 
-// The accounts of one namespace are its owner's, and share what one reader has.
+// All accounts of a namespace share one reader's slots.
 func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	reader := func(name string) string {
 		return readerOf(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name}))

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// followChanges opens a watch of changes and returns its lines one by one.
 func (d *door) followChanges(t *testing.T, query, as string) (response *http.Response, line func() string) {
 	t.Helper()
 	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+"/example-org/changes?watch=true&"+query, nil))(t)
@@ -42,7 +41,6 @@ func (d *door) followChanges(t *testing.T, query, as string) (response *http.Res
 	}
 }
 
-// addSerial makes one more serial and wakes the waiting readers.
 func (h *held) addSerial() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,14 +50,13 @@ func (h *held) addSerial() {
 	h.changes = append(h.changes, dns.Change{From: last, To: last + 1, Added: []dns.Entry{{Name: name.MustParse("new.example.org."), Type: rdata.A, TTL: 60, Data: "192.0.2.9"}}})
 }
 
-// forgetSteps drops the oldest steps.
 func (h *held) forgetSteps(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.steps, h.changes = h.steps[n:], h.changes[n:]
 }
 
-// The present content comes first, then the changes, serial by serial.
+// The current content is first, then the changes, one serial each.
 func TestChanges_watchGoesOn(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, nil)
@@ -95,8 +92,8 @@ func TestChanges_watchGoesOn(t *testing.T) {
 	}
 }
 
-// A watch that the steps kept no longer reach back to is told so in the stream, and ends; a watch that begins too
-// late is answered with 410 at once.
+// A watch that falls behind the kept steps ends with an error in the stream; a watch from too early a serial gets 410
+// at once.
 func TestChanges_watchEndsWith410(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, func(c *streams) { c.Sources = recordsAt{} })
@@ -124,7 +121,7 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 	}
 }
 
-// A user has at most half of the places, readers keep theirs, and a server that stops ends all.
+// A user has at most half of the watch slots, readers have separate slots, and shutdown ends all watches.
 func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -149,7 +146,7 @@ func TestChanges_watchesAreBoundedAndEnd(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing is cut after a while, and meanwhile only what is on its way is kept for it (attack 59).
+// A stalled reader is cut after a while, with bounded memory until then (attack 59).
 func TestChanges_slowWatchIsCutAtFlatMemory(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, nil)

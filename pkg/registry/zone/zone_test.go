@@ -61,7 +61,7 @@ func TestStatusStrategy_prepare(t *testing.T) {
 	}
 }
 
-// Whatever is added to the status is the server's or is said to be a controller's.
+// A new status field must be declared the server's or a controller's.
 func TestServerFields_areComplete(t *testing.T) {
 	kind := reflect.TypeFor[v1alpha1.ZoneStatus]()
 	for i := range kind.NumField() {
@@ -83,7 +83,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// Records that a mass deletion removed make a zone not servable too; the way out is in Settled.
+// A mass deletion also makes a zone unservable; Settled has the remedy.
 func TestRow_saysTheHoldFirst_S7_8(t *testing.T) {
 	for reason, want := range map[string]string{v1alpha1.ReasonMassDeletion: "MassDeletion: the way out", v1alpha1.ReasonCascading: "NoNameServers: none"} {
 		zone := exampleZone(7)
@@ -97,7 +97,7 @@ func TestRow_saysTheHoldFirst_S7_8(t *testing.T) {
 	}
 }
 
-// S3.5: a zone that ends says so, though it is delegated until then.
+// S3.5: an ending zone shows its end although still delegated.
 func TestRow_saysThatItEnds_S3_5(t *testing.T) {
 	zone := exampleZone(7)
 	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionTrue,
@@ -107,7 +107,7 @@ func TestRow_saysThatItEnds_S3_5(t *testing.T) {
 	}
 }
 
-// S3.3: the resourceName is the fqdn without trailing dot, "." for the root, behind the view.
+// S3.3: the resourceName is the view, then the fqdn without its final dot, "." for the root.
 func TestResourceName(t *testing.T) {
 	for _, test := range []struct{ domainName, view, want string }{
 		{"example.org.", "", "example.org"}, {"Example.ORG.", "", "example.org"}, {"bücher.example.", "", "xn--bcher-kva.example"}, {"example。org。", "", "example.org"},

@@ -22,7 +22,7 @@ import (
 
 const zone = "example.org."
 
-// buildMessage makes a message of lines "prereq|update NAME TTL CLASS TYPE [DATA]" and packs it, with compression.
+// buildMessage packs lines "prereq|update NAME TTL CLASS TYPE [DATA]", with compression.
 func buildMessage(t testing.TB, lines ...string) []byte {
 	t.Helper()
 	m := new(mdns.Msg)
@@ -99,7 +99,7 @@ func TestParse_judgesForms(t *testing.T) {
 	}
 }
 
-// A message with more records than may be is refused by the counts in its header: its records are not read.
+// The header's counts bound a message before any record is parsed.
 func TestParse_judgesCountsFirst(t *testing.T) {
 	msg := buildMessage(t, "update www.example.org. 60 IN A 192.0.2.1")
 	for _, test := range []struct {
@@ -115,13 +115,13 @@ func TestParse_judgesCountsFirst(t *testing.T) {
 	}
 }
 
-// makeLargest returns a message of n MX, of names of as many labels as fit: one owner, and targets that differ or not.
-// Owner and target take a pointer each, so a message of 64 KiB has 4,000 of them.
+// makeLargest returns n MX records of the same owner, with as many labels as fit. Owner and target take a compression
+// pointer each, so 64 KiB hold 4,000 records. differ gives each record another target.
 func makeLargest(n int, differ bool) []byte {
 	msg := append([]byte{0, 1, 5 << 3, 0, 0, 1, 0, 0, byte(n >> 8), byte(n), 0, 0}, "\x07example\x03org\x00\x00\x06\x00\x01"...)
 	long := strings.Repeat("\x01a", 118) + "\xc0\x0c"
 	for i := range n {
-		owner := "\xc0\x1d" // the first owner
+		owner := "\xc0\x1d"
 		if i == 0 {
 			owner = long
 		}
@@ -149,7 +149,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// Values are read whatever their type is and in whatever way their names are compressed.
+// Types may be unknown, and names compressed in any way.
 func TestParse_readsData(t *testing.T) {
 	for in, want := range map[string]string{
 		"A 192.0.2.1":                                            "192.0.2.1",
@@ -210,7 +210,7 @@ func TestPrerequisite_Judge(t *testing.T) {
 	}
 }
 
-// The dynamic share folds as RFC 2136 §3.4.2 says, and what else the namespace has stays.
+// RFC 2136 §3.4.2 folds the dynamic RRsets, and other Records of the namespace stay.
 func TestFold(t *testing.T) {
 	present := map[name.Name]update.Present{}
 	for owner, p := range map[string]update.Present{
@@ -254,19 +254,19 @@ func TestFold(t *testing.T) {
 		{"fix 0 NONE A 192.0.2.9", "REFUSED: fix.example.org. A: a Record of the namespace that no update made has it"},
 		{"mix 0 NONE A 192.0.2.1", "mix A 60 []"},
 		{"new 60 IN A 192.0.2.1|fix 0 ANY A", "REFUSED: fix.example.org. A"},
-		// Each of several Records of a type counts.
+		// An RRset may be spread over several Records.
 		{"two 0 NONE A 192.0.2.1", "REFUSED: two.example.org. A: a Record of the namespace that no update made has it; change that Record"},
 		{"two 0 NONE A 192.0.2.2", "REFUSED: two.example.org. A"},
 		{"two 60 IN A 192.0.2.1|two 60 IN A 192.0.2.2", ""},
 		{"@ 0 ANY ANY", "@ TXT 60 []"},
-		// RFC 2136 §3.4.2.3 and §3.4.2.4 have these ignored.
+		// RFC 2136 §3.4.2.3 and §3.4.2.4 have the server ignore deletions of the apex SOA and NS.
 		{"@ 0 ANY NS", "REFUSED: example.org. NS: the NS of a zone are deleted value by value"},
 		{"@ 0 NONE NS ns.example.net.", "REFUSED: example.org. NS: it is the last NS of the zone"},
 		{"@ 0 NONE NS ns.example.net.|@ 60 IN NS ns2.example.net.", "REFUSED: example.org. NS: it is the last NS of the zone"},
 		{"@ 60 IN NS ns2.example.net.|@ 0 NONE NS ns.example.net.", "@ NS 60 [ns2.example.net.]"},
 		{"@ 60 IN NS ns2.example.net.|@ 0 NONE NS ns.example.net.|@ 0 NONE NS ns2.example.net.", "REFUSED: example.org. NS"},
 		{"@ 0 NONE NS absent.example.net.", ""},
-		// What the Zone makes stays, and is no reason to write it.
+		// RRsets from the Zone's spec stay. A deletion that changes nothing is no error.
 		{"ns1 0 NONE A 192.0.2.53", "REFUSED: ns1.example.org. A: spec.nameServers of the Zone makes it"},
 		{"ns1 0 NONE A 192.0.2.54", ""},
 		{"ns1 0 ANY A", "REFUSED: ns1.example.org. A: spec.nameServers of the Zone makes it"},
@@ -309,7 +309,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The NS of an apex by origin: one is always left, and those of the Zone are not deleted.
+// Updates never delete the last NS, nor NS from spec.nameServers.
 func TestFold_leavesAZoneItsNS(t *testing.T) {
 	ns := func(hosts ...string) []update.RRset { return []update.RRset{makeSet(rdata.NS, 60, hosts...)} }
 	for what, test := range map[string]struct {
@@ -345,7 +345,7 @@ func cmpOwner(n name.Name) string {
 	return strings.TrimSuffix(n.String(), "."+zone)
 }
 
-// The twin carries updates out as the pseudocode of RFC 2136 §3.4.2.7 does, one record at a time on a set of records.
+// The twin follows the pseudocode of RFC 2136 §3.4.2.7 on a set of records.
 func TestFold_isAsTheTwinSays(t *testing.T) {
 	type row struct {
 		owner, rtype, data string
@@ -402,7 +402,7 @@ func TestFold_isAsTheTwinSays(t *testing.T) {
 					drop(func(r row) bool { return r.rtype == rtype })
 				}
 				twin[row{owner, rtype, d}] = rr.TTL
-				for r := range twin { // the TTL is the update.RRset's (RFC 2181 §5.2)
+				for r := range twin { // an RRset has a single TTL (RFC 2181 §5.2)
 					if r.owner == owner && r.rtype == rtype {
 						twin[r] = rr.TTL
 					}
@@ -441,7 +441,7 @@ func TestFold_isAsTheTwinSays(t *testing.T) {
 	})
 }
 
-// No octets make it panic, and what it takes in it can be asked about.
+// Nor may the methods of a parsed message panic.
 func FuzzParse(f *testing.F) {
 	f.Add(buildMessage(f, "prereq www.example.org. 0 NONE ANY", "update www.example.org. 60 IN A 192.0.2.1"))
 	f.Add(buildMessage(f, "update www.example.org. 0 ANY ANY", "update x.www.example.org. 60 IN MX 10 www.example.org."))

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// fed is a feed without a source: the test tells it, and says when a proof ends.
+// fed is a Feed whose source and proofs the test controls.
 type fed struct {
 	*Feed
 	t     *testing.T
@@ -47,7 +47,6 @@ func newFed(t *testing.T) *fed {
 	return f
 }
 
-// makeBase returns the zone of a uid at serial 100+n.
 func (f *fed) makeBase(uid string, n int) Base {
 	snapshots := zoneview.NewSet(zoneview.Config{})
 	must.Succeed(f.t, snapshots.Apply(uid, content.Transaction{Steps: f.steps[:n+1]}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}))
@@ -55,7 +54,6 @@ func (f *fed) makeBase(uid string, n int) Base {
 	return Base{Snapshot: snapshot, Settled: true, Final: true}
 }
 
-// makeWrongBase returns a base of which a value is gone.
 func (f *fed) makeWrongBase(uid string, n int) Base {
 	b := f.makeBase(uid, n)
 	b.Hash = strings.Repeat("0", 64)
@@ -67,12 +65,11 @@ func (f *fed) putBase(uid string, n int) {
 	must.Succeed(f.t, f.Base(uid, f.makeBase(uid, n)).Run(f.t.Context()))
 }
 
-// applyStep tells the step that leads to serial 100+n.
 func (f *fed) applyStep(uid string, n int) error {
 	return f.Feed.Apply(f.t.Context(), uid, content.Transaction{Steps: f.steps[n : n+1], Settled: true}, zoneview.Zone{})
 }
 
-// readSerial returns the settled serial of a zone in the Set, less 100; -1: it is not there.
+// readSerial returns the settled serial of a zone in the Set, less 100, or -1.
 func (f *fed) readSerial(uid string) int {
 	if snapshot, ok := f.set.Settled(uid); ok {
 		return int(snapshot.Serial()) - 100
@@ -135,7 +132,7 @@ func TestFeed_aSourceThatFailsIsReportedToTheCallersOfWait(t *testing.T) {
 	if err := f.Wait(t.Context()); err != nil {
 		t.Error(err)
 	}
-	f.Fail(errors.New("the store is away")) // the first time since
+	f.Fail(errors.New("the store is away")) // the first failure since the success
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.Wait(ctx); !errors.Is(err, context.Canceled) || f.isSynced() {
@@ -154,7 +151,7 @@ func TestFeed_whatIsToldDuringAProofWaitsForIt(t *testing.T) {
 	if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != 3 {
 		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
 	}
-	// A second proof of what the Set has holds nothing up.
+	// A second proof of the zone in the Set delays no step.
 	again := f.Base("a", f.makeBase("a", 3))
 	if err := f.applyStep("a", 4); err != nil || f.readSerial("a") != 4 {
 		t.Errorf("%v, the zone is at %d", err, f.readSerial("a"))
@@ -175,7 +172,7 @@ func TestFeed_aProofThatWasOvertakenDoesNothing(t *testing.T) {
 		f := newFed(t)
 		proof := f.Base("a", f.makeBase("a", 1))
 		overtake(f)
-		proof.base.Snapshot = nil // it is not even proven
+		proof.base.Snapshot = nil // fails if proven
 		frozen := f.FrozenBy("a")
 		if err := proof.Run(t.Context()); err != nil || f.readSerial("a") != -1 || f.FrozenBy("a") != frozen {
 			t.Errorf("%s: %v, the zone is at %d, frozen by %v", what, err, f.readSerial("a"), f.FrozenBy("a"))
@@ -199,12 +196,12 @@ func TestFeed_aFrozenZoneStaysAsItWasProvenUntilItIsProvenAgain(t *testing.T) {
 	if err := f.Base("a", f.makeWrongBase("a", 3)).Run(t.Context()); err == nil || f.FrozenBy("a") == nil {
 		t.Fatalf("%v, frozen by %v", err, f.FrozenBy("a"))
 	}
-	for _, n := range []int{3, 5} { // one that would fit and one that would not
+	for _, n := range []int{3, 5} { // a step that fits, and another with a gap
 		if err := f.applyStep("a", n); err != nil || f.readSerial("a") != 2 {
 			t.Errorf("step %d of a frozen zone: %v, it is at %d", n, err, f.readSerial("a"))
 		}
 	}
-	// It may be mended by being put back, and goes on meanwhile.
+	// The repair may restore an earlier state, and steps arrive during the proof.
 	proof := f.Base("a", f.makeBase("a", 2))
 	if err := f.applyStep("a", 3); err != nil || f.readSerial("a") != 2 || f.FrozenBy("a") == nil {
 		t.Errorf("%v, the zone is at %d, frozen by %v", err, f.readSerial("a"), f.FrozenBy("a"))
@@ -230,7 +227,7 @@ func TestFeed_freezesAtTheThirdMisfitInARow(t *testing.T) {
 	}
 	misfit(false)
 	misfit(false)
-	f.putBase("a", 1) // read anew: the next step has still to fit
+	f.putBase("a", 1) // the base is read again, but no step has fitted yet
 	misfit(true)
 	if f.readSerial("a") != 1 {
 		t.Errorf("the frozen zone is at %d", f.readSerial("a"))
@@ -256,7 +253,7 @@ func TestFeed_whatIsNotFinalIsReadAgainBeforeItIsFrozen(t *testing.T) {
 	}
 }
 
-// A step that does not fit to what has just been proven has the source read again: the zone is not frozen any more.
+// A misfit right after a proof restarts the source only.
 func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	f := newFed(t)
 	f.BeginListing(true)
@@ -273,7 +270,7 @@ func TestFeed_aZoneThatIsProvenIsNotFrozenByWhatItWas(t *testing.T) {
 	}
 }
 
-// A zone that was in, or frozen, or that came after the listing, does not keep the others waiting.
+// Zones already in the Set, frozen zones and later zones delay no listing.
 func TestFeed_onlyWhatTheListingHasIsWaitedFor(t *testing.T) {
 	away := errors.New("the server is away")
 	for what, fail := range map[string]func(f *fed){

@@ -16,27 +16,26 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// stored is a zone as a store has it.
 type stored struct {
 	n int
-	// damaged: it cannot be proven, unreadable: it cannot even be read.
+	// damaged: proofs fail. unreadable: reads fail.
 	damaged, unreadable bool
-	// proof is that of the last listing, nil when it has run.
+	// proof is from the last listing, nil after the run.
 	proof *Proof
 }
 
-// Whatever happens to zones while they are listed and proven: the Set has what the store has, but for zones that are
-// frozen or still being proven, and the feed is in sync only when each zone is in or frozen.
+// In any order of events the Set equals the store, except for frozen zones and pending proofs, and the feed is in
+// sync only if each zone is in the Set or frozen.
 func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		f := newFed(t)
 		store := map[string]*stored{}
-		old := []*Proof{} // of former listings
+		old := []*Proof{} // from earlier listings
 		var listed, stayed bool
-		uids := []string{"a1", "b1", "c1"} // a zone that is made anew gets another one
+		uids := []string{"a1", "b1", "c1"} // a recreated zone gets another uid
 		all := slices.Clone(uids)
 		tell := func(err error, uid string) {
-			if err != nil && f.FrozenBy(uid) == nil { // as a source does: all is read anew
+			if err != nil && f.FrozenBy(uid) == nil { // as in a source: restart the listing
 				f.Fail(err)
 				listed = false
 			}
@@ -113,7 +112,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 				case z == nil:
 				case at > z.n:
 					draw.Fatalf("zone %s is at %d, the store at %d", uid, at, z.n)
-				case f.isSynced() && at < 0 && !isFrozen && !(stayed && z.proof != nil): // it was frozen before
+				case f.isSynced() && at < 0 && !isFrozen && !(stayed && z.proof != nil): // frozen before
 					draw.Fatalf("in sync without zone %s", uid)
 				case listed && z.proof == nil && !isFrozen && at != z.n:
 					draw.Fatalf("zone %s is at %d, the store at %d", uid, at, z.n)
@@ -140,7 +139,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 					z.unreadable = !z.unreadable && rapid.Bool().Draw(draw, "unreadable")
 				}
 			case 6:
-				if listed && store[uid] != nil && rapid.Bool().Draw(draw, "misfit") { // a step that does not fit
+				if listed && store[uid] != nil && rapid.Bool().Draw(draw, "misfit") { // a misfit
 					tell(f.applyStep(uid, 8), uid)
 					if store[uid].n == 7 {
 						store[uid].n = 8

@@ -12,14 +12,13 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// arrivals knows which data is to come and tells when it came. All changes that wait at one time differ in their data.
+// arrivals records the arrival of expected data. Changes that wait at the same time have different data.
 type arrivals struct {
 	mu      sync.Mutex
-	waiting []*arrival // in the order in which they were expected
+	waiting []*arrival // in the order of expectation
 	came    sync.Cond
 }
 
-// arrival is one change that is to be seen.
 type arrival struct {
 	host, data string
 	at         time.Time // zero: not yet
@@ -39,7 +38,6 @@ func (a *arrivals) expectData(host, data string) *arrival {
 	return one
 }
 
-// noteSeen takes note that the host has the data.
 func (a *arrivals) noteSeen(host, data string, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,19 +51,17 @@ func (a *arrivals) noteSeen(host, data string, at time.Time) {
 	}
 }
 
-// listOldest returns the n that wait longest.
 func (a *arrivals) listOldest(n int) []*arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]*arrival(nil), a.waiting[:min(n, len(a.waiting))]...)
 }
 
-// waitForAll waits until nothing is to come any more.
 func (a *arrivals) waitForAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		a.mu.Lock() // a caller that looks at ctx below waits already, or looks after this
+		a.mu.Lock() // a caller that checks ctx below waits already, or checks after this
 		defer a.mu.Unlock()
 		a.came.Broadcast()
 	})()
@@ -80,21 +76,17 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 	return nil
 }
 
-// arm is a way on which changes go.
 type arm struct {
 	name string
-	// change makes one of a host, by one request, and returns when it was accepted.
+	// change changes a host by a request, and returns when accepted.
 	change func(ctx context.Context, host int, data string) error
-	// came knows what arrives at the other end.
-	came *arrivals
-	// made counts changes: the data of each is another.
-	made int
+	came   *arrivals
+	made   int
 }
 
-// sample of changes: how long each took, from the moment it was due until it was seen.
+// sample has the duration of each change, from the due time to the arrival.
 type sample struct{ took []time.Duration }
 
-// quantiles that are reported.
 var quantiles = []struct {
 	name string
 	q    float64
@@ -104,10 +96,9 @@ func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.took...), q)
 }
 
-// breath is what a lone change comes after: as long as a program that notifies or transfers may rest between two.
+// breath precedes a lone change, longer than the pause of a program between two NOTIFYs or transfers.
 const breath = 300 * time.Millisecond
 
-// changeSingly makes changes one after the other, each a while after the one before was seen.
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
 	for range n {
 		select {
@@ -128,7 +119,6 @@ func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err err
 	return s, nil
 }
 
-// makeNext returns the data of the next change and the host it is of.
 func (a *arm) makeNext(hosts int) (int, string) {
 	a.made++
 	return a.made % hosts, makeAddress(1, a.made)
@@ -140,8 +130,7 @@ func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// changeSteadily makes changes that are due at a rate. One that is held up by those before it took so much longer: a
-// client does not want fewer changes because the server is slow.
+// changeSteadily counts the delay by earlier changes: clients do not make fewer changes because the server is slow.
 func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

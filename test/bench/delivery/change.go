@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes. The zones of the first two are kubizone's, those of the others a Knot's, changed by signed
-// dynamic update; one goes to a webhook, and the last is kubizone's, changed by signed dynamic update as well.
+// The ways of changes. The first two zones are kubizone's, the next two a Knot's, changed by signed dynamic update.
+// Another goes to a webhook, and the last is kubizone's, changed by signed dynamic update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
@@ -37,22 +37,20 @@ const (
 	changeLabel = "change/"
 )
 
-// pairs whose ratio is reported.
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries, of which a class has one that no other has, and ownKey, that of an UpdateKey.
+// Keys of the secondaries, a separate key for each class, and ownKey of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
-// zoneOf an arm: the object of one of kubizone, and the first label of the domain.
+// zoneOf maps an arm to the object of its zone in kubizone, which is also the first label of the domain.
 var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e", updateBIND: "f"}
 
 func domainOf(label string) string { return label + ".bench.example." }
 
-// measureChanges measures the time from a change to the answer that has it.
 func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var polling sync.WaitGroup
@@ -66,7 +64,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	sink := newSink()
 	defer sink.Close()
 
-	// Every program must know the port of every other before the first starts.
+	// Every program must know all ports at the start.
 	var ports [3]netip.AddrPort
 	for i := range ports {
 		if ports[i], err = rig.FreePort(); err != nil {
@@ -81,7 +79,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}{
 		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
 		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
-		// The way is measured, and not the limit of 50 requests a second that a class has by itself.
+		// The class's default limit of 50 requests a second must not be measured.
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {
@@ -190,12 +188,11 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 
 func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 
-// journalOnly has Knot write no zone files beside its journal, which it syncs to disk as etcd does its log.
+// journalOnly turns off Knot's zone files beside the journal, which Knot syncs to disk as etcd does its log.
 var journalOnly = []string{"zonefile-sync: -1"}
 
-// runRounds takes every arm through every round, each round beginning with another.
+// runRounds runs all arms in every round, beginning with a different arm each time.
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
-	// Zones reach secondaries, connections are made.
 	for _, a := range arms {
 		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
@@ -246,7 +243,6 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 	return nil
 }
 
-// masterFile is a zone as kubizone makes one, and its records.
 func masterFile(zone string, records int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%[1]s 3600 IN SOA ns.example.net. hostmaster.example.net. 1 86400 7200 3600000 360\n%[1]s 3600 IN NS ns.example.net.\n", zone)
@@ -256,7 +252,6 @@ func masterFile(zone string, records int) string {
 	return text.String()
 }
 
-// updateHost replaces the address of a host by one signed dynamic update (RFC 2136), as nsupdate sends it.
 func updateHost(ctx context.Context, server netip.AddrPort, key rig.TSIGKey, zone, host, data string) error {
 	rr, err := mdns.NewRR(host + "." + zone + " 3600 IN A " + data)
 	if err != nil {
@@ -269,7 +264,6 @@ func updateHost(ctx context.Context, server netip.AddrPort, key rig.TSIGKey, zon
 	return sendUpdate(ctx, server, key, m)
 }
 
-// sendUpdate sends a message by UDP, signed.
 func sendUpdate(ctx context.Context, server netip.AddrPort, key rig.TSIGKey, m *mdns.Msg) error {
 	m.SetTsig(mdns.Fqdn(key.Name), mdns.HmacSHA256, 300, time.Now().Unix())
 	client := &mdns.Client{Timeout: waitTimeout, TsigSecret: map[string]string{mdns.Fqdn(key.Name): key.Secret}}

@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The whole benchmark on the smallest scale. Times mean nothing here; counts do: every change was seen, and a
-// ratio is of what stands beside it.
+// Only counts matter on the smallest scale: every change was seen, and a ratio is of its two figures.
 func TestRun_measuresAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")
@@ -57,7 +56,7 @@ func TestRun_measuresAll(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// A change is seen with the first answer that has its data, not with one that has other data.
+// A change is seen with the first answer with its data, not with other data.
 func TestPoll_seesTheDataAndNothingElse(t *testing.T) {
 	conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	const zone, before, after = "example.org.", "192.0.2.1", "192.0.2.2"

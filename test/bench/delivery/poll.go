@@ -14,16 +14,13 @@ import (
 )
 
 const (
-	// pollEvery is how precisely it is told when an answer changed.
 	pollEvery = time.Millisecond
-	// pollMost is how many changes are asked for at once, those that wait longest: more would be load, and what comes
-	// comes in order.
-	pollMost = 8
-	// pollAgain is when a question without an answer is asked again.
+	// pollMost bounds the parallel queries, for the longest waiting changes: more would be load, and changes arrive
+	// in order.
+	pollMost  = 8
 	pollAgain = 100 * time.Millisecond
 )
 
-// pollServer asks a name server by UDP for what is to come in a zone until ctx ends.
 func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *arrivals) error {
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
 	if err != nil {
@@ -31,7 +28,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 	}
 	var reading sync.WaitGroup
 	var mu sync.Mutex
-	asked := map[string]time.Time{} // hosts whose answer is awaited
+	asked := map[string]time.Time{} // hosts with a pending query
 	reading.Go(func() {
 		packet := make([]byte, 4096)
 		for ctx.Err() == nil {
@@ -39,7 +36,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 			at := time.Now()
 			answer := new(mdns.Msg)
 			if err != nil || answer.Unpack(packet[:n]) != nil || len(answer.Question) != 1 {
-				continue // the port is not open yet, or it is the end
+				continue // the port is not open yet, or closed at the end
 			}
 			host := answer.Question[0].Name[:len(answer.Question[0].Name)-len(zone)-1]
 			mu.Lock()
@@ -79,7 +76,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 			if err != nil {
 				return err
 			}
-			_, _ = conn.Write(wire) // what is refused is asked again
+			_, _ = conn.Write(wire) // a failed query is sent again
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// targets of users that need quick changes.
 var targets = []figures.Target{
 	{What: "a change to BIND's answer, 100 a second, p99, ms", Name: changeLabel + toBIND + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "a change to Knot's answer, 100 a second, p99, ms", Name: changeLabel + toKnot + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
@@ -25,7 +24,6 @@ var targets = []figures.Target{
 	{What: "leases a second, 64 clients with one key", Name: "write/" + byLease + "/rate", Bound: 300},
 }
 
-// reported have no target.
 var reported = func() (out []figures.Target) {
 	for _, pair := range pairs {
 		for _, load := range []struct{ name, what string }{{atOnce, "lone"}, {atRate, "100 a second"}} {
@@ -35,7 +33,6 @@ var reported = func() (out []figures.Target) {
 	return out
 }()
 
-// report is how a run is printed: Markdown, for docs/performance.md.
 type report struct{ *figures.Results }
 
 func (r report) printReport(out io.Writer) {

@@ -14,19 +14,17 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// plan of a run.
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Zone is how many records a zone has in which changes are made.
+	// Zone is the number of records in a zone whose records change.
 	Zone int
-	// Lone changes of a round come one after the other, each a while after the one before was seen. Steady ones are
-	// due at Rate a second, whether those before were seen or not.
+	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
-	// Writes of a round by each way of measureUpdates.
+	// Writes is the number of writes a round by each way of measureUpdates.
 	Writes int
-	// Kubizone is the program that is measured; empty: it is built first.
+	// Kubizone is the path of the measured program; empty: built first.
 	Kubizone string
 }
 
@@ -34,7 +32,7 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
 }
 
-// fewestRounds a median is made of, whatever the time, unless fewer are asked for.
+// fewestRounds is the minimum for a median, regardless of time.
 const fewestRounds = 3
 
 func (p *plan) scalePlan(factor float64) {
@@ -46,15 +44,13 @@ func (p *plan) scalePlan(factor float64) {
 	scaled(&p.Writes, 100)
 }
 
-// stage is where a run takes place.
 type stage struct {
 	plan     plan
 	dir      string
-	kubizone string // the program
+	kubizone string // path of the program
 	say      func(format string, args ...any)
 }
 
-// runPlan measures everything and returns what it found.
 func (p plan) runPlan(ctx context.Context, log io.Writer) (*figures.Results, error) {
 	dir, err := os.MkdirTemp("", "kubizone-bench-delivery-")
 	if err != nil {

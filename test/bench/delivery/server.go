@@ -29,20 +29,16 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for what must come.
 const waitTimeout = 5 * time.Minute
 
-// namespace of everything that is delivered.
 const namespace = "default"
 
-// program is a kubizone that runs beside.
 type program struct {
 	command *exec.Cmd
 	ended   chan struct{}
-	log     string // the file with what it says
+	log     string // path of the log file
 }
 
-// launchProgram starts a program and returns once a line that it says begins with ready.
 func launchProgram(ctx context.Context, dir, path string, args ...string) (*program, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -54,7 +50,7 @@ func launchProgram(ctx context.Context, dir, path string, args ...string) (*prog
 	}
 	defer out.Close() // the process has its own
 	p.command.Stdout, p.command.Stderr = out, out
-	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a Ctrl-C is ours to pass on
+	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // Ctrl-C reaches only this process
 	if err := p.command.Start(); err != nil {
 		return nil, err
 	}
@@ -88,7 +84,6 @@ func launchProgram(ctx context.Context, dir, path string, args ...string) (*prog
 	return p, nil
 }
 
-// stop ends it as Ctrl-C does, and waits.
 func (p *program) stop() {
 	_ = p.command.Process.Signal(os.Interrupt)
 	select {
@@ -99,7 +94,6 @@ func (p *program) stop() {
 	}
 }
 
-// waitUntil asks until it is so.
 func waitUntil(ctx context.Context, what string, so func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -116,7 +110,6 @@ func waitUntil(ctx context.Context, what string, so func() (bool, error)) error 
 	}
 }
 
-// server is a running `kubizone up`.
 type server struct {
 	*program
 	api                 typed.KubizoneV1alpha1Interface
@@ -124,7 +117,6 @@ type server struct {
 	dns                 netip.AddrPort
 }
 
-// startServer starts a server with everything it keeps below the name.
 func (s *stage) startServer(ctx context.Context, name string, flags ...string) (*server, error) {
 	dir := filepath.Join(s.dir, name)
 	dns, err := rig.FreePort()
@@ -143,7 +135,7 @@ func (s *stage) startServer(ctx context.Context, name string, flags ...string) (
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
 	if err == nil {
-		config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // it says that nothing signs the calls of a webhook
+		config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // the server warns that webhook calls are unsigned
 		var client *versioned.Clientset
 		if client, err = versioned.NewForConfig(config); err == nil {
 			u.api = client.KubizoneV1alpha1()
@@ -155,7 +147,6 @@ func (s *stage) startServer(ctx context.Context, name string, flags ...string) (
 	return u, err
 }
 
-// writeKey puts a TSIG key where the server reads Secrets of a namespace.
 func (u *server) writeKey(in string, key rig.TSIGKey) (*v1alpha1.SecretReference, error) {
 	dir := filepath.Join(u.secrets, in, key.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -175,7 +166,6 @@ func (u *server) makeClass(ctx context.Context, name string, spec v1alpha1.DNSCl
 	return err
 }
 
-// makeZone makes an object of the given name for the domain, delivered by the classes.
 func (u *server) makeZone(ctx context.Context, object, domain string, classes ...string) error {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{
 		Limits:     &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))},
@@ -189,10 +179,8 @@ func (u *server) makeZone(ctx context.Context, object, domain string, classes ..
 	return err
 }
 
-// fillers is how many callers fill zones.
 const fillers = 32
 
-// fillZone makes the records r0 … of a zone.
 func (u *server) fillZone(ctx context.Context, object string, n int) error {
 	_, _, err := figures.Callers(ctx, fillers, n, func(ctx context.Context, i int) error {
 		_, err := u.api.Records(namespace).Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: recordObject(object, i)}, Spec: v1alpha1.RecordSpec{
@@ -203,7 +191,7 @@ func (u *server) fillZone(ctx context.Context, object string, n int) error {
 	return err
 }
 
-// changeRecord changes the address of a record: one request, as `kubectl apply` and `kubectl patch` send it.
+// changeRecord sends a single request, like `kubectl patch`.
 func (u *server) changeRecord(ctx context.Context, object string, i int, data string) error {
 	_, err := u.api.Records(namespace).Patch(ctx, recordObject(object, i), types.MergePatchType, []byte(`{"spec":{"rdata":"`+data+`"}}`), metav1.PatchOptions{})
 	return err
@@ -213,7 +201,6 @@ func recordObject(zone string, i int) string { return zone + "-" + nameHost(i) }
 
 func nameHost(i int) string { return "r" + strconv.Itoa(i) }
 
-// makeAddress returns the n-th of a space of 2²⁴.
 func makeAddress(space, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", 10+space, n>>16&255, n>>8&255, n&255)
 }

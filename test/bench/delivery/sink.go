@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 )
 
-// sink is a webhook server that takes what it gets and remembers when.
 type sink struct {
 	*httptest.Server
 	came *arrivals

@@ -20,14 +20,13 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// The ways of measureUpdates. Each makes Records at new names.
+// The ways of measureUpdates. Each creates Records at new names.
 const (
-	byApply   = "apply"          // a server-side apply of one Record
-	byMessage = "message"        // a DNS UPDATE of one RRset
-	byLease   = "message, lease" // one of a DHCP server: the name not in use, an address and a DHCID
+	byApply   = "apply"          // a server-side apply of a Record
+	byMessage = "message"        // a DNS UPDATE of an RRset
+	byLease   = "message, lease" // a DHCP server's DNS UPDATE: the name not in use, an address and a DHCID
 )
 
-// The writes of measureFlood.
 const (
 	quietAlone  = "quiet, alone"
 	quietBeside = "quiet, beside a flood"
@@ -39,7 +38,6 @@ const (
 	floodRate      = 200
 )
 
-// makeUpdated makes a zone into which ownKey writes.
 func (u *server) makeUpdated(ctx context.Context, object string, classes ...string) error {
 	if err := u.makeZone(ctx, object, domainOf(object), classes...); err != nil {
 		return err
@@ -68,10 +66,9 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 	})
 }
 
-// callers of measureUpdates: no more than a namespace may have under way and waiting (S13.9); more would be SERVFAIL.
+// callers of measureUpdates: the maximum of a namespace in flight and waiting (S13.9); beyond is SERVFAIL.
 const callers = 64
 
-// measureUpdates compares what the server spends on one Record by each way, and how many it takes in a second.
 func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error {
 	u, err := s.startServer(ctx, "updates")
 	if err != nil {
@@ -137,8 +134,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 	return nil
 }
 
-// measureFlood compares the writes of one tenant alone with those beside another one, whose key sends floodRate
-// messages a second, as the noise of test/security does.
+// measureFlood compares a tenant's writes alone with writes beside another tenant's floodRate messages a second.
 func (u *server) measureFlood(ctx context.Context, writes, round int, send func(ctx context.Context, host string) error,
 	into *figures.Results) error {
 	p99 := map[string]float64{}
@@ -152,7 +148,7 @@ func (u *server) measureFlood(ctx context.Context, writes, round int, send func(
 			for i := range callers {
 				flood.Go(func() {
 					for n := 0; pace.Wait(flooding) == nil; n++ {
-						_ = send(flooding, fmt.Sprintf("f%d-%d-%d", round, i, n)) // SERVFAIL above its share is meant
+						_ = send(flooding, fmt.Sprintf("f%d-%d-%d", round, i, n)) // SERVFAIL is expected above the tenant's share
 					}
 				})
 			}
@@ -186,7 +182,6 @@ func (u *server) measureFlood(ctx context.Context, writes, round int, send func(
 	return nil
 }
 
-// makeUpdate makes the message that adds a host.
 func makeUpdate(host string, lease bool) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(domainOf("u"))

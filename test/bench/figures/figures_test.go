@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A difference beyond the spread of the rounds is told, and no other.
+// Only a difference beyond the spread of the rounds is reported.
 func TestCompare_tellsWhatMoved(t *testing.T) {
 	before, after := New(0), New(0)
 	for i := range 3 {
@@ -49,7 +49,6 @@ func TestTarget_isMetOnItsSide(t *testing.T) {
 	}
 }
 
-// CPU time of this process is counted as its own.
 func TestCPU_isOfTheProcess(t *testing.T) {
 	before := must.Get(CPU(os.Getpid()))(t)
 	var used time.Duration

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Callers runs f for 0 … n-1 by some callers at once and returns how long each call and all of them took.
+// Callers runs f for 0 … n-1 by parallel callers, and returns the duration of each call and of all.
 func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -47,7 +47,7 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return took, total, nil
 }
 
-// Quantile of durations in milliseconds; it sorts them.
+// Quantile is in milliseconds; it sorts took.
 func Quantile(took []time.Duration, q float64) float64 {
 	slices.Sort(took)
 	return took[min(len(took)-1, int(q*float64(len(took))))].Seconds() * 1e3
@@ -68,16 +68,16 @@ func Resident(pid int, what string) (uint64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s", pid, what)
 }
 
-// clockTicks a second is what proc_pid_stat(5) counts in, on every Linux that Go runs on.
+// clockTicks a second is the unit of proc_pid_stat(5), on every Linux that Go supports.
 const clockTicks = 100
 
-// CPU is the time that a process was running until now, from /proc/<pid>/stat: to a hundredth of a second.
+// CPU returns the CPU time of a process from /proc/<pid>/stat, to a hundredth of a second.
 func CPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The second field, the program's name, may hold anything but ends with the last parenthesis.
+	// The second field, the program's name, ends with the last parenthesis.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	const user, system = 14 - 3, 15 - 3
 	if len(fields) <= system {
@@ -94,7 +94,6 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / clockTicks, nil
 }
 
-// LoadAverage of the machine over 1, 5 and 15 minutes.
 func LoadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

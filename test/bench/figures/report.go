@@ -11,18 +11,16 @@ import (
 	"text/tabwriter"
 )
 
-// Target is what a median must reach.
 type Target struct {
 	What, Name string
-	Most       bool // the bound is the most, not the least
+	Most       bool // Bound is an upper bound, not a lower bound
 	Bound      float64
 }
 
-// Met says whether a value reaches the target.
 func (t Target) Met(v float64) bool { return t.Most && v <= t.Bound || !t.Most && v >= t.Bound }
 
-// Targets prints a table of those that were measured, and of the series in reported, which have no target yet: only
-// Their fields What and Name are used.
+// Targets prints a table of the measured targets, and of the reported series without a target, of which only What and
+// Name are used.
 func (r *Results) Targets(out io.Writer, targets, reported []Target) {
 	var rows [][]string
 	for _, t := range targets {
@@ -47,7 +45,6 @@ func (r *Results) Targets(out io.Writer, targets, reported []Target) {
 	Table(out, []string{"target", "", "measured", ""}, rows)
 }
 
-// Table prints Markdown, as docs/performance.md has it.
 func Table(out io.Writer, head []string, rows [][]string) {
 	line := func(cells []string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
 	line(head)
@@ -58,13 +55,12 @@ func Table(out io.Writer, head []string, rows [][]string) {
 	fmt.Fprintln(out)
 }
 
-// Print the header as one line.
 func (h Header) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %s, %d CPUs, %d rounds, %d s; load average before %s, after %s\n\n", h.Date, h.Go, h.CPUs, h.Rounds, h.Seconds, h.LoadBefore, h.LoadAfter)
 }
 
-// compareRuns prints how the medians moved since the kept run. Where the rounds of both overlap it says so (~): then it
-// is no difference. Ratios and counts carry over to another machine, times do not.
+// compareRuns compares medians. A ~ means that the rounds of both overlap, which is no difference. Ratios and counts
+// carry over to another machine, times do not.
 func compareRuns(before, after *Results, out io.Writer) {
 	fmt.Fprintf(out, "against the kept run of %s (load %s)\n", before.Header.Date, before.Header.LoadBefore)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

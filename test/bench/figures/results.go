@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// Header says how a run was made.
 type Header struct {
 	Date    string `json:"date"`
 	Go      string `json:"go"`
@@ -31,14 +30,12 @@ type Header struct {
 	LoadAfter  string `json:"loadAfter"`
 }
 
-// Series is one figure, a value a round.
 type Series struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
 	Values []float64 `json:"values"`
 }
 
-// Median of the rounds.
 func (s *Series) Median() float64 {
 	v := slices.Sorted(slices.Values(s.Values))
 	if len(v)%2 == 1 {
@@ -54,7 +51,6 @@ type Results struct {
 	index  map[string]*Series
 }
 
-// New results of a run that begins now.
 func New(records int) *Results {
 	return &Results{
 		Header: Header{Date: time.Now().UTC().Format(time.RFC3339), Go: runtime.Version(), CPUs: runtime.NumCPU(), Records: records, LoadBefore: LoadAverage()},
@@ -62,7 +58,6 @@ func New(records int) *Results {
 	}
 }
 
-// Add a round's value to a series.
 func (r *Results) Add(name, unit string, value float64) {
 	s := r.index[name]
 	if s == nil {
@@ -73,7 +68,6 @@ func (r *Results) Add(name, unit string, value float64) {
 	s.Values = append(s.Values, roundDigits(value))
 }
 
-// Median of a series; ok is false where there is none.
 func (r *Results) Median(name string) (value float64, ok bool) {
 	s := r.index[name]
 	if s == nil {
@@ -82,7 +76,6 @@ func (r *Results) Median(name string) (value float64, ok bool) {
 	return s.Median(), true
 }
 
-// Write the run to a file.
 func (r *Results) Write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -101,13 +94,12 @@ func (r *Results) Write(file string) error {
 	return f.Close()
 }
 
-// roundDigits keeps four digits: the rest is noise that makes files differ.
+// roundDigits keeps four digits: more would be noise.
 func roundDigits(v float64) float64 {
-	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // its own text
+	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // a formatted number always parses
 	return out
 }
 
-// Read what Write wrote.
 func Read(file string) (*Results, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -133,8 +125,8 @@ func Read(file string) (*Results, error) {
 	}
 }
 
-// Finish prints how the run differs from the kept one, dir/kept.jsonl, and writes it to dir/last.jsonl; with keep it
-// becomes the kept one.
+// Finish prints the differences from the kept run, dir/kept.jsonl, and writes the run to dir/last.jsonl, and with
+// keep to dir/kept.jsonl.
 func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")
 	before, err := Read(kept)

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// In every store: the zone of many records, whose rules allow the tenant what it has, and a neighbour's.
+// In every store: the zone of many records, whose rules permit the tenant's records, and a neighbour's zone.
 const (
 	owner     = "platform"
 	tenant    = "tenant"
@@ -37,14 +37,13 @@ const (
 	otherName = "other.example."
 )
 
-// The process that fills a store is told where, and with what.
 const (
 	filling = "KUBIZONE_BENCH_FILLING"
 	filled  = "KUBIZONE_BENCH_FILLED"
 	into    = "KUBIZONE_BENCH_INTO"
 )
 
-// fixture is a filled store: one zone of many records, or many zones of ten.
+// fixture is a filled store: a big zone, or many zones of ten records.
 type fixture struct{ records, zones int }
 
 func (f fixture) nameOf() string {
@@ -54,8 +53,8 @@ func (f fixture) nameOf() string {
 	return fmt.Sprintf("records-%d", f.records)
 }
 
-// keepSnapshot fills a store if that was not done yet and returns the path of its snapshot. The stored form is part of
-// the name: another form is filled anew.
+// keepSnapshot fills a store, unless done before, and returns the path of its snapshot. The name contains the storage
+// format, so another format is filled anew.
 func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.nameOf()+".db")
 	if _, err := os.Stat(kept); err == nil {
@@ -69,7 +68,7 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return "", err
 	}
-	// In a process of its own: what a ledger and etcd keep would be measured along.
+	// In a separate process: the memory of ledger and etcd would be measured too.
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -145,7 +144,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 			if _, err := s.CreateZone(z); err != nil {
 				return err
 			}
-			// At once, so that they are a batch of the zone's.
+			// In parallel, so that they form a batch of the zone.
 			_, _, err := figures.Callers(ctx, 10, 10, func(ctx context.Context, j int) error {
 				return record(ctx, namespace, z.Name, fmt.Sprintf("%s-r%d", z.Name, j), fmt.Sprintf("r%d", j), 10*i+j)
 			})
@@ -156,7 +155,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 		return err
 	}
 	sayLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
-	// Nothing is owed in a store that has stood for a while.
+	// A store that has run for a while owes nothing.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		owed := int64(0)
 		for _, room := range []string{"outbox", "debts"} {

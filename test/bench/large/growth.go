@@ -19,10 +19,8 @@ import (
 
 const callers = 16
 
-// nameFigure returns the name of a figure at a size.
 func nameFigure(n int, what string) string { return fmt.Sprintf("%d/%s", n, what) }
 
-// measureZone takes the figures of one zone of n records.
 func (p *plan) measureZone(ctx context.Context, r *figures.Results, n int, s, small *server) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -36,7 +34,6 @@ func (p *plan) measureZone(ctx context.Context, r *figures.Results, n int, s, sm
 	return p.measureReads(ctx, r, n, s)
 }
 
-// addStart adds what the start took, and what the server holds since.
 func (p *plan) addStart(ctx context.Context, r *figures.Results, s *server, of string) error {
 	held, err := s.measureMemory(ctx)
 	if err != nil {
@@ -52,7 +49,6 @@ func (p *plan) addStart(ctx context.Context, r *figures.Results, s *server, of s
 	return nil
 }
 
-// compareWrites writes to a zone of a server in turn with the big zone of the small one.
 func (p *plan) compareWrites(ctx context.Context, r *figures.Results, of, zone string, s, small *server) error {
 	for round := range p.Rounds {
 		pair := []*server{small, s}
@@ -90,13 +86,11 @@ func unitOf(what string) string {
 	return "/s"
 }
 
-// operation is a write that is measured.
 type operation struct {
 	what string
 	do   func(ctx context.Context, i int) error
 }
 
-// makeOperations make records in a zone and remove them.
 func (s *server) makeOperations(label, zone string) []operation {
 	records := s.client.KubizoneV1alpha1().Records(tenant)
 	name := func(i int) string { return fmt.Sprintf("%s-%d", label, i) }
@@ -110,7 +104,7 @@ func (s *server) makeOperations(label, zone string) []operation {
 	}
 }
 
-// measureWrites returns by a lone caller and by many; they leave the zone as it was.
+// measureWrites measures writes by a lone caller and by many, and leaves the zone unchanged.
 func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
 	out := map[string]float64{}
 	for _, op := range s.makeOperations(label, zone) {
@@ -131,13 +125,12 @@ func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string)
 	return out, nil
 }
 
-// masses are one write of a zone each.
 var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass changes the zone in a way that concerns all its records: how soon the zone itself has changed, at which
-// rate its records follow, and what a neighbour's writes cost meanwhile beside what they cost before.
+// measureMass affects all records of the zone, and measures the delay of the zone, the rate of its records, and a
+// neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -197,11 +190,10 @@ func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *se
 	}
 }
 
-// neighbour is how long writes of another zone take, and reads of what was written: the watch cache answers when the
-// write has come.
+// neighbour has the durations of another zone's writes, and of reads of these writes, which the watch cache answers
+// after the write.
 type neighbour struct{ creates, reads []time.Duration }
 
-// createSingly adds twenty creates of a neighbour, with a read after each.
 func (s *server) createSingly(ctx context.Context, label string, into *neighbour) error {
 	records, ops := s.client.KubizoneV1alpha1().Records(tenant), s.makeOperations(label, other)
 	for i := range 20 {
@@ -221,7 +213,6 @@ func (s *server) createSingly(ctx context.Context, label string, into *neighbour
 	return nil
 }
 
-// measureZones takes the figures of many zones; what is written goes into one of them.
 func (p *plan) measureZones(ctx context.Context, r *figures.Results, s, small *server) error {
 	if err := s.waitForRecords(ctx, 10*p.Zones, p.Rest); err != nil {
 		return err

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// program makes this binary the kubizone that is measured.
+// program makes this binary the measured kubizone.
 const program = "KUBIZONE_BENCH_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// chooseSize returns how many records the big zone has: 20,000 in the long form.
+// chooseSize returns the number of records in the big zone: 20,000 in the long form.
 func chooseSize() int {
 	if rig.Long() {
 		return 20_000
@@ -52,9 +52,8 @@ func chooseSize() int {
 	return 4000
 }
 
-// TestRun_costsNoMoreInABigZone runs the benchmark with a zone of many records. Times mean nothing here, counts do: a
-// write makes as many allocations as in a zone of a thousand, and a reader that is halfway through the zone holds none
-// of it.
+// Only counts matter here: a write makes as many allocations as in a zone of a thousand, and the server buffers
+// nothing for a reader halfway through.
 func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts five servers")
@@ -82,8 +81,7 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 		}
 	}
 	for _, way := range reads {
-		// Octets on their way to the reader, and noise. The octets of the zone are 1.2 MB, and twice that in a buffer
-		// that grew.
+		// Octets in flight to the reader, and noise. The zone has 1.2 MB, and twice that in a grown buffer.
 		if got := median(nameFigure(chooseSize(), way.what+" holds")); got > 1 {
 			t.Errorf("halfway through %s the server holds %.2f MB for the reader", way.what, got)
 		}
@@ -99,7 +97,7 @@ func TestRun_costsNoMoreInABigZone(t *testing.T) {
 	t.Run("start", func(t *testing.T) { startReadsOnce(t, p.Fixtures) })
 }
 
-// startReadsOnce: a server that starts reads each object once, in pages, and has the zone that its hash proves (I2).
+// startReadsOnce: a starting server reads each object once, in pages, and has the zone that matches its hash (I2).
 func startReadsOnce(t *testing.T, fixtures string) {
 	kept := must.Get(fixture{records: chooseSize()}.keepSnapshot(t.Context(), fixtures))(t)
 	path := t.TempDir()
@@ -130,7 +128,7 @@ func startReadsOnce(t *testing.T, fixtures string) {
 	if got := counted.of["zones"]; got != 2 {
 		t.Errorf("%d zones were read", got)
 	}
-	if counted.streams != 3 { // zones, records, cuts: pages would be counted by etcd, each to the end
+	if counted.streams != 3 { // zones, records, cuts: for pages, etcd would count each to the end
 		t.Errorf("%d streams", counted.streams)
 	}
 	if counted.requests > 20 {
@@ -149,7 +147,6 @@ func startReadsOnce(t *testing.T, fixtures string) {
 	}
 }
 
-// sink takes in what a start reads and says when that is all.
 type sink struct {
 	bases []ledger.Base
 	ready func()
@@ -161,7 +158,7 @@ func (s *sink) Unreadable(string, string, error)        {}
 func (s *sink) Ready()                                  { s.ready() }
 func (s *sink) Apply(uid string, _ content.Transaction) {}
 
-// counting counts what etcd answers: objects by their kind, and requests.
+// counting counts etcd's answers: objects by kind, and requests.
 type counting struct {
 	clientv3.KV
 	sync.Mutex

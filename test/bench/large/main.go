@@ -18,27 +18,24 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// plan is what a run does.
 type plan struct {
-	// Sizes of the one zone, ascending; the first is what the others are compared with.
+	// Sizes of the big zone, ascending; the first is the base of comparison.
 	Sizes []int
 	// Zones of ten records each, in up to a thousand namespaces; 0: none.
 	Zones int
-	// Rounds of writes, Writes of a lone caller and Burst of many callers in each.
+	// Rounds of writes, each with Writes of a lone caller and Burst of many callers.
 	Rounds, Writes, Burst int
-	// Rest is how long a process is left alone before its memory is looked at.
+	// Rest is idle time before memory is measured.
 	Rest time.Duration
-	// Mass is how many records a withdrawn delegation concerns; 0: none is withdrawn.
-	Mass int
-	// Program is the kubizone that is measured.
+	// Mass is the number of records of a withdrawn delegation; 0: none.
+	Mass    int
 	Program string
-	// Fixtures is where filled stores are kept; Dir is where servers work.
+	// Fixtures keeps filled stores; Dir has the servers' files.
 	Fixtures, Dir string
-	// Profiles is where a heap profile of each server is written after its start; empty: none is taken.
+	// Profiles is the directory of heap profiles after each start; empty: none.
 	Profiles string
 }
 
-// fillIfAsked is what this program does where it was started to fill a store.
 func fillIfAsked() (started bool, err error) {
 	path := os.Getenv(filling)
 	if path == "" {
@@ -80,7 +77,7 @@ func main() {
 	defer stop()
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
-	// Measurements before a failure, or before a stop, took long enough to be shown.
+	// After a failure too.
 	failed := p.runPlan(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.printReport(os.Stdout)
@@ -99,7 +96,6 @@ func sayLine(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench-large: "+format+"\n", args...)
 }
 
-// runPlan measures each size beside the smallest, then the zones, then what concerns every record of a zone.
 func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-large-")
 	if err != nil {

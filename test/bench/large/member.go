@@ -20,8 +20,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd for filling: in this process, without connections, and without syncing: after a loss of power it
-// is filled anew.
+// member is an etcd in this process for filling, without connections and fsync: after a power failure, it is filled
+// anew.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client
@@ -60,14 +60,13 @@ func (m *member) stop() {
 	m.server.Close()
 }
 
-// writeSnapshot writes the file at path: what stands, as a server has it that ran for a while, with neither every
-// revision nor the room that they took.
+// writeSnapshot writes the store to path, compacted and defragmented, as a server has it after a while.
 func (m *member) writeSnapshot(ctx context.Context, path string) (err error) {
 	now, err := m.client.Client.Get(ctx, "compact")
 	if err != nil {
 		return err
 	}
-	// Once and not now and then: each compaction goes through all that stands.
+	// Once, not at intervals: each compaction reads the whole store.
 	if _, err := m.client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
 		return err
 	}

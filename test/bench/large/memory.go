@@ -16,15 +16,13 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// memory of a server's process as its Go runtime counts it.
 type memory struct {
-	// live octets are those in use after a collection: what is held, whatever stood there as garbage meanwhile.
-	live float64
-	// mallocs since the start.
+	// live is the octets in use after a collection.
+	live    float64
 	mallocs float64
 }
 
-// measureMemory collects garbage in the server and asks what is left.
+// measureMemory collects the server's garbage and reads the remaining memory.
 func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx)
 	if err != nil {
@@ -47,7 +45,7 @@ func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	return m, nil
 }
 
-// writeHeapProfile writes what a collection leaves of the server's heap to DIR/NAME.heap, for go tool pprof.
+// writeHeapProfile writes the server's heap after a collection to DIR/NAME.heap, for go tool pprof.
 func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	profile, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if err != nil {
@@ -59,7 +57,7 @@ func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".heap"), profile, 0o644)
 }
 
-// measureCPU returns CPU time and allocations of the server while f runs, each divided by n, in µs and a count.
+// measureCPU divides by n, in µs and a count.
 func (s *server) measureCPU(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
 	before, err := s.measureMemory(ctx)
 	if err != nil {

@@ -18,14 +18,12 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// reads are the two ways to have the whole of a zone.
 var reads = []struct {
 	what string
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", readEntries}, {"axfr", transferZone}}
 
-// measureReads takes the zone by each way for the time, and then to stop halfway and look at what the server holds for
-// a reader that has come so far.
+// measureReads also stops halfway, to measure the server's memory for such a reader.
 func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
@@ -52,7 +50,7 @@ func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *s
 		r.Add(nameFigure(n, way.what), "s", took.Seconds())
 		r.Add(nameFigure(n, way.what+" CPU"), "µs", cpu)
 		r.Add(nameFigure(n, way.what+" allocations"), "", mallocs)
-		for range 3 { // what else the server does meanwhile is not the reader's
+		for range 3 { // the server's other work is not the reader's
 			before, err := s.measureMemory(ctx)
 			if err != nil {
 				return err
@@ -73,7 +71,6 @@ func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *s
 	return nil
 }
 
-// readEntries reads the zone's master file and counts its lines.
 func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	body, err := s.client.KubizoneV1alpha1().RESTClient().Get().Namespace(owner).Resource("zones").Name(big).SubResource("entries").Param("format", "text").Stream(ctx)
 	if err != nil {
@@ -94,8 +91,8 @@ func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// transferZone transfers the zone and counts the records by the headers of its messages (RFC 5936 §2.2), without taking
-// them apart: on this machine that would be most of the time.
+// transferZone counts records by the message headers (RFC 5936 §2.2), without parsing, which would take most of the
+// time.
 func transferZone(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {
@@ -135,7 +132,6 @@ func transferZone(_ context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// endsWithSOA: the transfer is through when the last record of a message is the SOA again.
 func endsWithSOA(m []byte, answers int, first bool) (bool, error) {
 	if first && answers < 2 {
 		return false, nil

@@ -12,13 +12,11 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// report is how a run is printed: Markdown, for docs/performance.md.
 type report struct {
 	*figures.Results
 	plan plan
 }
 
-// rows of the table, in order.
 var rows = []struct{ what, unit string }{
 	{"ready", "s"}, {"ready CPU", "s"}, {"resident", "MB"}, {"holds", "MB"},
 	{"create ms", "ms"}, {"delete ms", "ms"}, {"creates", "/s"}, {"deletes", "/s"},
@@ -69,7 +67,7 @@ func (r report) printReport(out io.Writer) {
 	r.perRecord(out)
 	var targets []figures.Target
 	compared := []string{"zones/"}
-	if n := len(r.plan.Sizes); n > 1 { // the first is what the others are compared with
+	if n := len(r.plan.Sizes); n > 1 { // the first is the base of comparison
 		compared = append([]string{nameFigure(r.plan.Sizes[n-1], "")}, compared...)
 	}
 	for _, where := range compared {
@@ -89,7 +87,7 @@ func (r report) printReport(out io.Writer) {
 	r.Targets(out, targets, nil)
 }
 
-// perRecord prints what a record more takes: the difference between the largest size and the smallest.
+// perRecord prints the cost of another record: the difference between the largest and the smallest size.
 func (r report) perRecord(out io.Writer) {
 	small, large := r.plan.Sizes[0], r.plan.Sizes[len(r.plan.Sizes)-1]
 	var table [][]string

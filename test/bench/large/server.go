@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// server is a running `kubizone up`.
 type server struct {
 	dir     string
 	process *exec.Cmd
@@ -34,14 +33,13 @@ type server struct {
 	dns     netip.AddrPort
 	config  *rest.Config
 	client  *versioned.Clientset
-	// ready is the time from start to the line that says so, cpu what the process ran until then, resident the memory
-	// after a rest, in bytes: etcd's pages of its file among it.
+	// ready is the time from start to the ready line, cpu the CPU time until then, resident the memory after a rest,
+	// in bytes, with etcd's mapped pages.
 	ready    time.Duration
 	cpu      time.Duration
 	resident uint64
 }
 
-// startServer starts the program on what a snapshot holds.
 func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, error) {
 	data, err := embed.OpenDir(dir, 1<<30)
 	if err != nil {
@@ -59,7 +57,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 		return nil, err
 	}
 	s.process = exec.Command(p.Program, "up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String())
-	// A session of its own: Linux divides a busy machine between sessions, so two servers get as much.
+	// A new session: Linux divides a busy machine between sessions, so two servers get equal shares.
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := s.process.StdoutPipe()
 	if err != nil {
@@ -114,8 +112,8 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 	return s, nil
 }
 
-// waitForRecords waits until the server's own controller has all records: it lists them after the server is ready, and
-// what that takes is no write's.
+// waitForRecords waits until the server's own controller has all records, which it lists after the server is ready:
+// the cost is no write's.
 func (s *server) waitForRecords(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		got, err := s.readCounter(ctx, `apiserver_init_events_total{group="kubi.zone",resource="records"}`)
@@ -142,13 +140,12 @@ func (s *server) stop() {
 	}
 }
 
-// endServer stops the server and takes away what it had: several gigabytes at a million records.
+// endServer also removes the files: gigabytes at a million records.
 func (s *server) endServer() {
 	s.stop()
 	_ = os.RemoveAll(s.dir)
 }
 
-// readCounter returns the value of a line of the server's metrics; 0 where there is none yet.
 func (s *server) readCounter(ctx context.Context, name string) (float64, error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package axfr_exact proves: a BIND secondary holds exactly the zone's records, however
-// many messages the transfer takes, signed or not (S5.11, RFC 5936 §2.2, coredns/coredns#7859).
+// Package axfr_exact proves: a BIND secondary has exactly the zone's records, in any number of messages, signed or
+// not (S5.11, RFC 5936 §2.2, coredns/coredns#7859).
 package axfr_exact
 
 import (
@@ -20,8 +20,8 @@ import (
 
 var key = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha512", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-// manyRecords is a master file of a little over 20,000 records of many types and sizes,
-// so that message edges fall behind short and long ones.
+// manyRecords has a little over 20,000 records of many types and sizes, so that messages end at short and long
+// records.
 func manyRecords() string {
 	var b strings.Builder
 	b.WriteString("many.example. 300 IN SOA ns.many.example. host.many.example. 2026112000 3600 600 864000 300\n")
@@ -92,7 +92,7 @@ func TestBINDHoldsExactlyTheZone(t *testing.T) {
 	}
 }
 
-// dig reads the stream itself: SOA at both ends, the same records in between.
+// dig reads the stream itself: an SOA at both ends, and the zone's records in between.
 func TestDigReadsTheStream(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	text := manyRecords()

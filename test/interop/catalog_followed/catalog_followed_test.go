@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package catalog_followed proves: BIND, Knot and PowerDNS follow the catalog zone of their class (RFC 9432). A zone
-// that joins the class appears on each, changes there, is replaced by one made anew under its name, and disappears when
-// it leaves; zones of other classes never come. A server that knows no catalogs transfers the same zones by its own
+// that joins the class appears on each server, changes, is replaced by a new zone of the same name, and disappears on
+// leaving. Zones of other classes never appear. A server without catalogs transfers the same zones by static
 // configuration.
 package catalog_followed
 
@@ -29,14 +29,13 @@ import (
 
 var key = rig.TSIGKey{Name: "signed.example", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-// consumer is a server that follows a catalog.
 type consumer struct {
 	name string
 	at   string
 	log  func() string
 }
 
-// readSerial asks for the SOA of a zone. It is not dig that asks: a process for each of some thousand zones is slow.
+// readSerial does without dig: thousands of processes would be slow.
 func (c consumer) readSerial(zone string) (uint32, bool, error) {
 	question := new(dns.Msg)
 	question.SetQuestion(zone, dns.TypeSOA)
@@ -51,7 +50,6 @@ func (c consumer) readSerial(zone string) (uint32, bool, error) {
 
 func (c consumer) parseAddress() netip.AddrPort { return netip.MustParseAddrPort(c.at) }
 
-// expectSerial waits until the server has the zone at that serial, 0: not at all.
 func (c consumer) expectSerial(t *testing.T, ctx context.Context, zone string, want uint32) {
 	t.Helper()
 	must.Succeed(t, c.waitFor(ctx, zone, want))
@@ -72,7 +70,6 @@ func (c consumer) waitFor(ctx context.Context, zone string, want uint32) error {
 	}
 }
 
-// makeZone returns a zone of an object: another uid is another object.
 func makeZone(t *testing.T, uid, fqdn string, serial uint32) *zoneview.Snapshot {
 	t.Helper()
 	s := subject.Zone(t, fmt.Sprintf("%[1]s 300 IN SOA ns.%[1]s host.%[1]s %[2]d 86400 7200 3600000 300\n%[1]s 300 IN NS ns.%[1]s\nns.%[1]s 300 IN A 192.0.2.1\nwww.%[1]s 300 IN TXT %[3]q\n", fqdn, serial, uid))
@@ -83,7 +80,6 @@ func makeMember(s *zoneview.Snapshot) primary.Member {
 	return primary.Member{UID: s.Zone().UID, Zone: s.FQDN()}
 }
 
-// makeMembership returns what a class has after so many changes.
 func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Membership {
 	m := primary.Membership{Serial: serial.Serial(changes)}
 	for _, zone := range zones {
@@ -92,15 +88,15 @@ func makeMembership(changes uint32, zones ...*zoneview.Snapshot) primary.Members
 	return m
 }
 
-// startClass starts a class with a key for BIND and Knot, and one without for PowerDNS, each with its consumers. These
-// are there first: that they are told of the catalog is what brings them to it.
+// startClass starts a class with a key for BIND and Knot, and a class without for PowerDNS. Their consumers start
+// first, so that NOTIFY must bring them to the catalog.
 func startClass(t *testing.T, ctx context.Context, serving subject.Serving, signedMembers, plainMembers primary.Membership) (signed,
 	plain *primary.Class, bind, knot, pdns consumer) {
 	t.Helper()
 	signedCatalog := []rig.SecondaryZone{{Zone: "signed.catalog.example.", Primary: serving.Addr, Key: key.Name}}
 	b, err := rig.StartBIND(ctx, rig.BINDConfig{
 		Keys: []rig.TSIGKey{key}, Catalogs: signedCatalog,
-		// BIND's default, 20 questions a second and two transfers at a time from one server, is slow for many zones.
+		// BIND's default of 20 queries a second and two transfers at a time is slow for many zones.
 		Options: "serial-query-rate 1000; transfers-in 100; transfers-per-ns 100;",
 	})
 	rig.SkipMissing(t, err)
@@ -144,7 +140,6 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	serving.Put(makeZone(t, "uid-1", "first.example.", 101), true)
 	everywhere("first.example.", 101)
 
-	// Made anew: another object under the name, whose serials begin where they like.
 	again := makeZone(t, "uid-4", "second.example.", 7)
 	serving.Remove("uid-2")
 	serving.Put(again, true)
@@ -159,8 +154,8 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	pdns.expectSerial(t, ctx, "alone.example.", 0)
 }
 
-// A primary that is started anew has the class's members and the serial that stands for them: what followed the first
-// follows it, and removes nothing that is still a member.
+// A restarted primary has the class's members and their serial. Consumers of the first follow the new primary, and
+// remove no remaining member.
 func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	ctx := subject.Within(t, 2*time.Minute)
 	first, second, third := makeZone(t, "uid-1", "first.example.", 100), makeZone(t, "uid-2", "second.example.", 200),
@@ -182,7 +177,7 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	serving.Stop()
 	again := subject.StartClasses(t, primary.Config{Listen: serving.Addr}, first, third)
 	keys := subject.Keys(t, key.Statement())
-	members := makeMembership(7, first, third) // the second went meanwhile
+	members := makeMembership(7, first, third) // the second left meanwhile
 	for _, config := range []primary.ClassConfig{
 		{Name: "signed", Catalog: name.MustParse("signed.catalog.example."), Keys: keys, Allow: primary.Rules(subject.Loopback, keys),
 			Notify: []primary.Target{{Addr: bind.parseAddress()}, {Addr: knot.parseAddress()}}},
@@ -198,7 +193,7 @@ func TestARestartedPrimaryIsFollowed(t *testing.T) {
 	}
 }
 
-// NSD knows no catalogs: it has the zones that it is configured for, with the key of the class.
+// NSD has no catalogs: it transfers configured zones with the class's key.
 func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	zone := makeZone(t, "uid-1", "first.example.", 100)
@@ -215,7 +210,7 @@ func TestNSDTransfersByItsOwnConfiguration(t *testing.T) {
 	nsd.expectSerial(t, ctx, "first.example.", 101)
 }
 
-// zones is how many a catalog has that is long: `go test -zones 10000` for the figure of operations.
+// zones is the size of the long catalog: `go test -zones 10000` measures the figure in operations.
 var zones = flag.Int("zones", 1000, "zones of the long catalog")
 
 func TestManyZones(t *testing.T) {

@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class_delivered proves: what a DNSClass with a block transfer says happens at real secondaries. Zones appear,
-// change, are replaced and disappear on BIND, Knot and PowerDNS by the catalog of the class and on NSD by its own
-// configuration; a Record is Ready when every secondary that the class lists answers with it; peers of one class see
-// nothing of another; every primary shows the same; a secondary that was away catches up by the difference; and what a
-// secondary signs by the files of docs/dnssec.md is current when its data is that of the zone.
+// Package class_delivered proves: a DNSClass with a transfer block controls real secondaries. Zones appear, change,
+// are replaced and disappear on BIND, Knot and PowerDNS by the class's catalog, and on NSD by static configuration. A
+// Record is Ready when every listed secondary answers with it. Peers of a class see nothing of another class. All
+// primaries show the same. A secondary that was down catches up by IXFR. A zone signed by a secondary, with the files
+// of docs/dnssec.md, is current when its data equals the zone's.
 package class_delivered
 
 import (
@@ -45,7 +45,7 @@ func listSecondaries(at ...netip.AddrPort) []v1alpha1.Secondary {
 	return all
 }
 
-// findMember returns the label under which a catalog lists a zone, empty for not.
+// findMember returns a zone's member label, or "".
 func findMember(catalog, zone string) string {
 	found := regexp.MustCompile(`(?m)^(\S+)\.zones\.\S+\s.*\sPTR\s+` + regexp.QuoteMeta(zone) + `$`).FindStringSubmatch(catalog)
 	if found == nil {
@@ -92,7 +92,6 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	at := s.waitForReady(t, "www").Status.Serial
 	everywhere("second")
 
-	// A row for each listed secondary, and the zone is Ready as well.
 	list, err := s.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
 	if err != nil || len(list.Items) != 2 {
 		t.Fatalf("%d Deliveries, %v", len(list.Items), err)
@@ -109,7 +108,7 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 		}
 	}
 
-	// Made anew: another object under the name, with another content and another member id.
+	// Replaced: another object of the same name, with other content and another member id.
 	before, err := transferZone(t, s.dns, redCatalog, &red)
 	if err != nil || findMember(before, "example.org.") == "" {
 		t.Fatalf("%v\n%s", err, before)
@@ -141,7 +140,7 @@ func TestZonesAppearChangeAndDisappear(t *testing.T) {
 	}
 }
 
-// Attacks 29 and 30: a peer of one class gets nothing of another, and no peer gets anything without a key.
+// Attacks 29 and 30: a peer of a class gets nothing of another class, and without a key, a peer gets nothing.
 func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	s := startServer(t)
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), CatalogZone: redCatalog})
@@ -163,8 +162,8 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 			}
 		}
 	}
-	// A Secret that goes takes its class along; the other one stays. A paused class is not served, and comes back
-	// whole.
+	// Without its Secret, a class is not served; the other class stays. A paused class is not served, and returns
+	// complete.
 	s.keepKey(t, "red", rig.TSIGKey{Name: "red.example", Algorithm: "hmac-md5", Secret: red.Secret})
 	gone := func(zone string, key *rig.TSIGKey) {
 		t.Helper()
@@ -200,8 +199,7 @@ func TestPeersSeeTheirOwnClassAlone(t *testing.T) {
 	back(redCatalog, "red.test.", &red)
 }
 
-// Any number of primaries show the same, catalog, serial and all, also one that is started anew; and none of them
-// shows a part of it at any moment.
+// All primaries always show the same whole catalog, serial included, even after a restart.
 func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	s := startServer(t)
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), CatalogZone: redCatalog})
@@ -209,7 +207,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	for i := range zones {
 		s.makeZone(t, fmt.Sprintf("zone-%d", i), fmt.Sprintf("zone-%d.test.", i), "red")
 	}
-	// A view that no flag names is read for the class alone.
+	// A view not in the flags is read for the class.
 	inView := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "inside", Namespace: "team"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "inside.test.", View: "inside", NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}, DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "red"}},
 	}}
@@ -227,7 +225,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 					return false, err.Error()
 				}
 				text = catalog
-				// One that was started later knows that nothing changed since, and says so by its serial.
+				// The SOA is not compared, since a primary started later may have another serial.
 				_, members, _ := strings.Cut(catalog, "\n")
 				seen[members] = true
 			}
@@ -240,7 +238,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 			t.Errorf("%v\n%s", err, got)
 		}
 	}
-	// A client looks all the time: no catalog that is ever seen lacks a zone that did not go.
+	// A client polls all the time: no catalog ever lacks a remaining zone.
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -260,7 +258,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	must.Succeed(t, s.KubizoneV1alpha1().Zones("team").Delete(t.Context(), "zone-0", metav1.DeleteOptions{}))
 	third, _ = s.startPrimary(t)
 	same(zones, s.dns, second, third)
-	// The server with it all, started anew: what is stored is what is served.
+	// After a restart of the whole server, the stored state is served.
 	s.stop()
 	if catalog, err := transferZone(t, second, redCatalog, &red); err != nil || strings.Count(catalog, "PTR") != zones {
 		t.Errorf("without the API the second primary has %v\n%s", err, catalog)
@@ -271,7 +269,7 @@ func TestEveryPrimaryShowsTheSame(t *testing.T) {
 	watching.Wait()
 }
 
-// RFC 1995: 500 changes while BIND and Knot are down reach each of them as one difference.
+// RFC 1995: after 500 changes while BIND and Knot are down, each gets a single IXFR.
 func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	ctx := subject.Within(t, 4*time.Minute)
 	s := startServer(t)
@@ -279,7 +277,7 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	atKnot := must.Get(rig.FreePort())(t)
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), Secondaries: listSecondaries(atBIND, atKnot)})
 	s.makeZone(t, "org", "example.org.", "red")
-	// A zone of some size: of one that is as short as the difference the whole would be sent.
+	// A zone no longer than the difference would be transferred whole.
 	big := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "big", Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: "big.example.org.", Type: "A"}}
 	for i := range 100 {
 		big.Spec.Values = append(big.Spec.Values, fmt.Sprintf("192.0.2.%d", i))
@@ -290,7 +288,7 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 		_, err := transferZone(t, s.dns, "example.org.", &red)
 		return err == nil, fmt.Sprint(err)
 	})
-	// They come when the zone is there: one that is refused what it was made to serve waits long before it asks again.
+	// The secondaries start when the zone exists: a refused secondary waits long before retrying.
 	zones := []rig.SecondaryZone{{Zone: "example.org.", Primary: s.dns, Key: red.Name}}
 	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Keys: []rig.TSIGKey{red}, Secondaries: zones}))(t)
 	knot := rig.NeedServer(rig.StartKnot(ctx, rig.KnotConfig{Addr: atKnot, Key: &red, Secondaries: zones}))(t)
@@ -333,8 +331,8 @@ func TestASecondaryThatWasAwayCatchesUpByTheDifference(t *testing.T) {
 	}
 }
 
-// S6.11: the serial of a zone goes past that of a secondary which signs that it is ahead; too far only where an
-// administrator accepts it; and what the zone contains stays as it is.
+// S6.11: if a signing secondary is ahead, the zone's serial passes that of the secondary; a large step needs an
+// administrator's consent. The content stays.
 func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)
 	s := startServer(t)

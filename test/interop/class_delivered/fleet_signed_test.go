@@ -42,8 +42,8 @@ var (
 	controlKey = rig.TSIGKey{Name: "control.example", Algorithm: "hmac-sha256", Secret: "Y29udHJvbC1jb250cm9sLWNvbnRyb2wtY29udHJvbDE="}
 )
 
-// keyLifetimes are those of the KSK and the ZSK, in seconds. Where one rollover follows the other, named 9.18 needs
-// more than twice the time from a key to the next: in half of these times it kept a ZSK in the second rollover.
+// keyLifetimes are seconds. With half of these times, named 9.18 kept an old ZSK in the second of two consecutive
+// rollovers.
 func keyLifetimes() (ksk, zsk int) {
 	if rig.Long() {
 		return 60, 45
@@ -51,7 +51,7 @@ func keyLifetimes() (ksk, zsk int) {
 	return 25, 20
 }
 
-// fastPolicy has keys that are replaced within a minute or two; policyOf is the same one in the API.
+// fastPolicy replaces keys within two minutes; policyOf is the same policy in the API.
 func fastPolicy() string {
 	ksk, zsk := keyLifetimes()
 	return fmt.Sprintf(`dnssec-policy "fast" {
@@ -73,7 +73,6 @@ func policyOf(name string) bind9.DNSSECPolicy {
 	}}
 }
 
-// signingFleet is a cluster of servers that run elsewhere, one of which signs.
 type signingFleet struct {
 	*server
 	root    *localRoot
@@ -81,8 +80,7 @@ type signingFleet struct {
 	servers []*rig.BIND
 }
 
-// startSigningFleet starts a root, the servers of Bind9Cluster dns/prod, which answer with the root too, and DNSClass
-// signed for it.
+// startSigningFleet: the servers of Bind9Cluster dns/prod also serve the root. The DNSClass is signed.
 func startSigningFleet(ctx context.Context, t *testing.T) *signingFleet {
 	t.Helper()
 	var public []netip.AddrPort
@@ -155,7 +153,6 @@ func (f *signingFleet) createObject(ctx context.Context, t *testing.T, object an
 	}
 }
 
-// startAgentBeside starts the agent of a named, and returns its URL.
 func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string {
 	t.Helper()
 	keys := must.Get(tsig.ParseKeys(controlKey.Statement() + signerKey.Statement()))(t)
@@ -179,7 +176,6 @@ func startAgentBeside(t *testing.T, of *rig.BIND, control netip.AddrPort) string
 	return agent.URL
 }
 
-// askSigned asks a server for an RRset and its signatures.
 func askSigned(at netip.AddrPort, fqdn string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG, err error) {
 	m := new(mdns.Msg).SetQuestion(fqdn, of)
 	m.RecursionDesired = false
@@ -199,14 +195,12 @@ func askSigned(at netip.AddrPort, fqdn string, of uint16) (set []mdns.RR, signat
 	return set, signatures, nil
 }
 
-// chain is a name at the bottom, and the zones above it, the one with the trust anchor first.
 type chain struct {
 	zones []string
 	host  string
 }
 
-// proveChain verifies the signatures from the anchor down to the host at one server, as a validating resolver does.
-// secure is false where a DS is missing on the way, below which nothing is proven.
+// proveChain verifies the signatures from the anchor down to the host. secure is false below a missing DS.
 func (c chain) proveChain(at netip.AddrPort, anchor []string) (secure bool, err error) {
 	verify := func(what string, set []mdns.RR, signatures []*mdns.RRSIG, keys []mdns.RR) error {
 		for _, signature := range signatures {
@@ -261,7 +255,6 @@ func (c chain) proveChain(at netip.AddrPort, anchor []string) (secure bool, err 
 	return true, verify("TXT of "+c.host, set, signatures, keys)
 }
 
-// dnssecOf is status.dnssec of a Zone.
 func (f *signingFleet) dnssecOf(t *testing.T, namespace, zone string) *v1alpha1.ZoneDNSSECStatus {
 	t.Helper()
 	got := must.Get(f.KubizoneV1alpha1().Zones(namespace).Get(t.Context(), zone, metav1.GetOptions{}))(t)
@@ -282,7 +275,6 @@ func (f *signingFleet) explainState(t *testing.T) string {
 	return text.String()
 }
 
-// keyTagsOf are the keys that sign an RRset at a server.
 func keyTagsOf(t *testing.T, at netip.AddrPort, fqdn string, of uint16) map[uint16]bool {
 	t.Helper()
 	_, signatures, err := askSigned(at, fqdn, of)
@@ -296,7 +288,7 @@ func keyTagsOf(t *testing.T, at netip.AddrPort, fqdn string, of uint16) map[uint
 	return tags
 }
 
-// operateRoot keeps the DS of the top zone in the root as its status says, as an operator does by hand, until ctx ends.
+// operateRoot copies the DS in the top zone's status into the root until ctx ends, as an operator does by hand.
 func (f *signingFleet) operateRoot(ctx context.Context, t *testing.T) {
 	var entered []v1alpha1.DelegationSigner
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
@@ -321,11 +313,10 @@ func (f *signingFleet) operateRoot(ctx context.Context, t *testing.T) {
 	}
 }
 
-// S12.5, S12.6: three zones of three tenants, one below the other and below a root that is elsewhere, are signed by the
-// signer of a fleet. The upper zones derive the DS, and in the root the test enters it by hand. All keys are replaced,
-// the signer is killed and started, and the zones go back to unsigned, the lowest one first. At each moment delv, a
-// resolver with a cache and a check of each signature validate all answers from the key of the root down: they are
-// secure from the first DS on until its removal, unsigned before and behind, and never bogus.
+// S12.5, S12.6: a fleet's signer signs three nested zones of three tenants, below a foreign root. The upper zones
+// derive the DS; the test enters the root's by hand. All keys are replaced, the signer is killed, and the zones
+// return to unsigned, the lowest first. Throughout, delv, a caching resolver and a check of each signature find every
+// answer secure from the first DS until its removal, unsigned otherwise, and never bogus.
 func TestFleetSigns_S12_5(t *testing.T) {
 	rollovers := 1
 	if rig.Long() {
@@ -432,7 +423,7 @@ func TestFleetSigns_S12_5(t *testing.T) {
 		}
 		waitUntil(t, func() (bool, string) {
 			for namespace, name := range signed {
-				// With lifetimes of seconds the next key is often there already.
+				// With lifetimes of seconds, the next key often exists already.
 				if now := f.dnssecOf(t, namespace, name).DS; len(now) == 0 || slices.Contains(now, former[namespace]) {
 					return false, fmt.Sprintf("the KSK of %s is not replaced: %s", name, explain())
 				}
@@ -480,8 +471,8 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	w.checkAnswers(t, "the top zone is unsigned again", explain)
 }
 
-// S12.9, S12.10: a signed zone that has lost its class is removed at the signer when it is deleted, and a zone of
-// another namespace that gets the name is signed with keys of its own.
+// S12.9, S12.10: a signed zone that has lost its class is removed at the signer on deletion, and another namespace's
+// zone of the same name is signed with new keys.
 func TestFleetSigns_removesWhatLostItsClass_S12_9(t *testing.T) {
 	ctx := subject.Within(t, 3*time.Minute)
 	f := startSigningFleet(ctx, t)

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// rootZone delegates example.; its name server is each of the servers of the fleet, at other ports.
+// rootZone delegates example.; the name server's address is that of each fleet server, at other ports.
 const rootZone = `$TTL 2
 . IN SOA ns. host. 1 60 1 3600 2
 . IN NS ns.
@@ -34,12 +34,10 @@ example. IN NS ns.example.
 ns.example. IN A 192.0.2.53
 `
 
-// localRoot is a BIND that signs a root zone by a key that stays.
 type localRoot struct {
 	*rig.BIND
-	// servers transfer the root zone and answer with it.
 	servers []netip.AddrPort
-	// anchors is a file with the key in named.conf syntax, digest that of its DS.
+	// anchors is a file with the key in named.conf syntax, digest that of the key's DS.
 	anchors, digest string
 }
 
@@ -74,7 +72,6 @@ zone "." { type primary; file %q; dnssec-policy "root"; allow-update { key %q; }
 	return r
 }
 
-// findServers finds the servers of the root by its own name server records, and returns where they are.
 func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]signing.ParentServer, error) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, r.Addr.String())
@@ -90,7 +87,6 @@ func (r *localRoot) findServers(ctx context.Context, zone name.Name) ([]signing.
 	return servers, nil
 }
 
-// enterDS replaces the DS of example., which the operator of the root does by hand.
 func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner) error {
 	script := "zone .\nupdate delete example. DS\n"
 	for _, ds := range all {
@@ -100,7 +96,6 @@ func (r *localRoot) enterDS(ctx context.Context, all []v1alpha1.DelegationSigner
 	return err
 }
 
-// startResolver starts a resolver with a cache that validates from the root down, and asks the servers of the root.
 func (r *localRoot) startResolver(ctx context.Context, t *testing.T) *rig.BIND {
 	t.Helper()
 	anchors := must.Get(os.ReadFile(r.anchors))(t)
@@ -116,8 +111,7 @@ recursion yes; dnssec-validation yes; max-ncache-ttl 2; servfail-ttl 0;
 	return resolver
 }
 
-// askResolver reports whether a validating resolver has found an answer secure. An answer that is not valid is an
-// error.
+// askResolver: an invalid answer is an error.
 func askResolver(at netip.AddrPort, fqdn string, of uint16) (secure bool, err error) {
 	question := new(mdns.Msg).SetQuestion(fqdn, of)
 	question.AuthenticatedData = true
@@ -131,7 +125,7 @@ func askResolver(at netip.AddrPort, fqdn string, of uint16) (secure bool, err er
 	return answer.AuthenticatedData, nil
 }
 
-// askDelv reports whether delv has found an answer of a server secure. An answer that is not valid is an error.
+// askDelv: an invalid answer is an error.
 func (r *localRoot) askDelv(ctx context.Context, at netip.AddrPort, fqdn string, of uint16) (secure bool, err error) {
 	out, err := rig.Delv(ctx, at, r.anchors, fqdn, mdns.TypeToString[of])
 	switch {
@@ -145,7 +139,6 @@ func (r *localRoot) askDelv(ctx context.Context, at netip.AddrPort, fqdn string,
 	return false, fmt.Errorf("delv prints:\n%s", out)
 }
 
-// expectation is how answers of a name have to be validated.
 type expectation int
 
 const (
@@ -154,7 +147,6 @@ const (
 	unsigned
 )
 
-// watch has the answers that were validated.
 type watch struct {
 	mu       sync.Mutex
 	expected map[string]expectation // by name
@@ -167,7 +159,6 @@ func newWatch() *watch {
 	return &watch{expected: map[string]expectation{}, last: map[string]bool{}, count: map[string]int{}}
 }
 
-// validateAnswer has a validator look at the answer of a name, and keeps what it finds.
 func (w *watch) validateAnswer(ctx context.Context, validator, fqdn string, look func() (bool, error)) {
 	w.mu.Lock()
 	before := w.expected[fqdn]
@@ -186,7 +177,7 @@ func (w *watch) validateAnswer(ctx context.Context, validator, fqdn string, look
 	}
 }
 
-// expectValidation says how the answers of names are validated from now on. Every validator has found them so before.
+// expectValidation sets the required result for names, once every validator has reported that result.
 func (w *watch) expectValidation(t *testing.T, what expectation, names []string, explain func() string) {
 	t.Helper()
 	if what != either {
@@ -209,7 +200,6 @@ func (w *watch) expectValidation(t *testing.T, what expectation, names []string,
 	}
 }
 
-// checkAnswers fails the test if a validator has found an answer wrong.
 func (w *watch) checkAnswers(t *testing.T, what string, explain func() string) {
 	t.Helper()
 	w.mu.Lock()

@@ -36,10 +36,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// waitTimeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-// said keeps what a process says.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -57,16 +56,16 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// server is a `kubizone up` that hands zones to the peers of classes alone.
+// server is a `kubizone up` that serves zones only to peers of classes.
 type server struct {
 	versioned.Interface
 	dir, kubeconfig string
 	dns             netip.AddrPort
-	parentServers   signing.ParentServers // nil: those that the system's resolver finds
+	parentServers   signing.ParentServers // nil: those found by the system's resolver
 	stop            func()
 }
 
-// runUntilEnd runs until the test ends, or the function returned is called; it waits for a line and returns its group.
+// runUntilEnd calls run until the test ends or stop is called, and returns the group of a line of output.
 func runUntilEnd(t *testing.T, out *said, line string, run func(context.Context) error) (found string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,7 +98,6 @@ func startServer(t *testing.T) *server {
 	return startBelow(t, nil)
 }
 
-// startBelow starts one of which the parents that are no Zones have the servers that a function finds.
 func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 	t.Helper()
 	dns := must.Get(rig.FreePort())(t)
@@ -109,7 +107,6 @@ func startBelow(t *testing.T, parentServers signing.ParentServers) *server {
 	return s
 }
 
-// startUp starts it with what its directory has.
 func (s *server) startUp(t *testing.T) {
 	t.Helper()
 	rig.SpareGarbage()
@@ -131,7 +128,6 @@ func (s *server) startUp(t *testing.T) {
 
 func (s *server) findSecrets() string { return filepath.Join(s.dir, "secrets") }
 
-// startPrimary starts a `kubizone primary` beside the server.
 func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	t.Helper()
 	o := primarycmd.NewOptions()
@@ -145,7 +141,6 @@ func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	return netip.MustParseAddrPort(text), stop
 }
 
-// keepKey puts a key where the server reads Secrets, as dns/NAME.
 func (s *server) keepKey(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1.SecretReference {
 	t.Helper()
 	dir := filepath.Join(s.findSecrets(), "dns", secret)
@@ -156,7 +151,6 @@ func (s *server) keepKey(t *testing.T, secret string, key rig.TSIGKey) *v1alpha1
 	return &v1alpha1.SecretReference{Namespace: "dns", Name: secret}
 }
 
-// makeClass makes a class for every namespace.
 func (s *server) makeClass(t *testing.T, name string, block v1alpha1.TransferProvider) {
 	t.Helper()
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.DNSClassSpec{
@@ -190,7 +184,6 @@ func (s *server) changeRecord(t *testing.T, object, text string) {
 	must.Get(s.KubizoneV1alpha1().Records("team").Patch(t.Context(), object, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
 }
 
-// waitUntil waits for a fact, and says what is so instead where it does not come.
 func waitUntil(t *testing.T, fact func() (bool, string)) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
@@ -204,7 +197,6 @@ func waitUntil(t *testing.T, fact func() (bool, string)) {
 	}
 }
 
-// waitForReady waits as `kubectl wait --for=condition=Ready record/NAME` does.
 func (s *server) waitForReady(t *testing.T, object string) *v1alpha1.Record {
 	t.Helper()
 	var record *v1alpha1.Record
@@ -232,7 +224,6 @@ func (s *server) describeDeliveries(t *testing.T) string {
 	return text.String()
 }
 
-// readTXT returns the TXT that a server has, empty for none; there says whether it has the zone at all.
 func readTXT(at netip.AddrPort, fqdn string) (text string, there bool, err error) {
 	question := new(mdns.Msg)
 	question.SetQuestion(fqdn, mdns.TypeTXT)
@@ -249,8 +240,6 @@ func readTXT(at netip.AddrPort, fqdn string) (text string, there bool, err error
 	return text, answer.Authoritative, nil
 }
 
-// transferZone returns a zone, in lines, as a primary hands it to a client with that key; an error where it hands out
-// nothing.
 func transferZone(t *testing.T, at netip.AddrPort, zone string, key *rig.TSIGKey) (string, error) {
 	t.Helper()
 	source := transfer.Source{Server: at.String(), Zone: name.MustParse(zone)}

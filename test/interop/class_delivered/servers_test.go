@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// outside is a Bind9Instance that stands for a named and an agent of this machine, as processes.
+// outside is a Bind9Instance for a named and an agent that run as processes on this machine.
 type outside struct {
 	s       *server
 	t       *testing.T
@@ -33,13 +33,12 @@ type outside struct {
 	named   *rig.BIND
 	agent   *rig.Process
 	listen  netip.AddrPort
-	program string // that the agent is a sub-command of
+	program string // the agent's program
 	dir     string
 	control rig.Control
 	key     rig.TSIGKey
 }
 
-// writeFile puts a file below the directory of the instance.
 func (o *outside) writeFile(file, text string) string {
 	o.t.Helper()
 	path := filepath.Join(o.dir, file)
@@ -47,7 +46,6 @@ func (o *outside) writeFile(file, text string) string {
 	return path
 }
 
-// rotateToken has the server read another token, and the agent take it alone.
 func (o *outside) rotateToken(token string) {
 	o.t.Helper()
 	secret := filepath.Join(o.s.findSecrets(), "dns", o.name+"-token")
@@ -68,7 +66,6 @@ func (o *outside) startAgent() {
 	o.t.Cleanup(o.agent.End)
 }
 
-// startInstance makes a server of the class whose label its instance has.
 func (s *server) startInstance(t *testing.T, program, name, class string, role bind9.Role, catalog string, key rig.TSIGKey) *outside {
 	t.Helper()
 	control := must.Get(rig.FreePort())(t)
@@ -98,7 +95,7 @@ func (s *server) startInstance(t *testing.T, program, name, class string, role b
 	return o
 }
 
-// waitForText waits until the server answers a text, "" for a zone that it does not have.
+// want "": until the server has no zone.
 func (o *outside) waitForText(fqdn, want string) {
 	o.t.Helper()
 	waitUntil(o.t, func() (bool, string) {
@@ -108,7 +105,6 @@ func (o *outside) waitForText(fqdn, want string) {
 	})
 }
 
-// waitForRows returns those of the Delivery of a zone, once it has rows for exactly these servers.
 func (s *server) waitForRows(t *testing.T, class, zone string, want ...string) map[string]v1alpha1.DeliveryServer {
 	t.Helper()
 	rows := map[string]v1alpha1.DeliveryServer{}
@@ -132,9 +128,9 @@ func (s *server) waitForRows(t *testing.T, class, zone string, want ...string) m
 	return rows
 }
 
-// TestServers_inEachMode: two servers that run elsewhere get, change and lose zones in each mode; with an agent away
-// zones that are there change on; a rotated token and a restarted controller lose nothing; a server that the class does
-// not select any more loses its zones, also where that happened while no controller ran (S11.14, S11.15).
+// TestServers_inEachMode: two external servers get, change and lose zones. Without the agent, existing zones still
+// change. A rotated token and a restarted controller lose nothing. A deselected server loses its zones, even if no
+// controller ran (S11.14, S11.15).
 func TestServers_inEachMode_S11_15(t *testing.T) {
 	program := must.Get(rig.Kubizone(t.Context(), t.TempDir(), ""))(t)
 	for _, mode := range []v1alpha1.Bind9Mode{v1alpha1.Bind9ModeCatalog, v1alpha1.Bind9ModeTransfer, v1alpha1.Bind9ModeUpdate} {
@@ -175,7 +171,7 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	two.waitForText("a.first.example.", "after")
 	s.waitForRows(t, "vms", "first", "dns/one", "dns/two")
 
-	// Its agent is away: what the server has changes on, and what it lacks has a row that says why.
+	// The agent is down: existing zones change, and a missing zone has a row with the reason.
 	two.agent.End()
 	s.changeRecord(t, "a", "without the agent")
 	s.waitForReady(t, "a")
@@ -203,7 +199,7 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	one.waitForText("c.third.example.", "")
 	two.waitForText("c.third.example.", "")
 
-	// It leaves the class, and the controller ends before it can have seen that.
+	// The server leaves the class, and the controller ends before seeing that.
 	if !byCatalog {
 		two.agent.End()
 	}
@@ -226,8 +222,8 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	one.waitForText("a.first.example.", "at the end")
 }
 
-// A server that asked for the catalog before the class was there forgets a NOTIFY that comes while its question is
-// under way: for a while it is told again soon, and not by the next reminder alone.
+// A server that queries the catalog before the class exists may drop a NOTIFY during its query. So for a while,
+// NOTIFY is repeated soon, not only by the next reminder.
 func TestClass_tellsOfANewCatalogAgain(t *testing.T) {
 	s := startServer(t)
 	at := must.Get(rig.FreePort())(t)

@@ -27,10 +27,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// transferKey is the key of the page, with a secret.
 var transferKey = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-sha256", Secret: red.Secret}
 
-// readPage has the files of docs/dnssec.md below each of its headings.
 func readPage(t *testing.T) map[string]string {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../../docs/dnssec.md"))(t)
@@ -44,7 +42,6 @@ func readPage(t *testing.T) map[string]string {
 	return files
 }
 
-// replaceAddresses returns a file of the page with the addresses that its servers have here.
 func replaceAddresses(file, format string, primary, signer, public netip.AddrPort) string {
 	for there, here := range map[string]netip.AddrPort{"192.0.2.53": primary, "192.0.2.1": signer, "192.0.2.2": public} {
 		file = regexp.MustCompile(regexp.QuoteMeta(there)+`\b`).ReplaceAllLiteralString(file, fmt.Sprintf(format, here.Addr(), here.Port()))
@@ -52,8 +49,8 @@ func replaceAddresses(file, format string, primary, signer, public netip.AddrPor
 	return file
 }
 
-// S6.14: with the configurations of docs/dnssec.md, a zone that its secondary signs is Ready after each change of ours
-// and after each of ten re-signings, our serial stands still meanwhile, and data that the signer alters is found.
+// S6.14: with the configurations of docs/dnssec.md, a zone signed by a secondary is Ready after each change and each
+// of ten re-signings. Our serial does not change meanwhile, and data altered by the signer is detected.
 func TestZonesAreSignedBySecondaries(t *testing.T) {
 	files := readPage(t)
 	for _, program := range []string{"Knot", "BIND"} {
@@ -102,7 +99,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 				waitUntil(t, func() (bool, string) {
 					return serialAt(t, signer) != before, fmt.Sprintf("%s does not sign anew", program)
 				})
-				if i == 4 || i == 9 { // A zone is compared once in ten seconds.
+				if i == 4 || i == 9 { // a zone is compared once in ten seconds
 					s.waitForCurrent(t, at)
 				}
 				if now := s.readSerial(t); now != ours {
@@ -132,7 +129,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 				t.Errorf("verify: %v\n%s", err, out)
 			}
 			if program == "BIND" {
-				return // It offers no way to alter what it signs.
+				return // BIND cannot alter data while signing
 			}
 			sign("www.example.org.")
 			s.requestComparison(t)
@@ -147,8 +144,8 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 	}
 }
 
-// startSigner starts a server with a file of the page. The function that it returns has it sign the zone anew, and
-// add an address at a name where one is given.
+// startSigner starts a server with a file of the page. sign re-signs the zone, and adds an address at the name
+// forged, if set.
 func startSigner(ctx context.Context, t *testing.T, program, file string, primary, signer, public netip.AddrPort) (sign func(forged string)) {
 	t.Helper()
 	do := func(run func(context.Context, ...string) (string, error), args ...string) {
@@ -188,7 +185,6 @@ func startSigner(ctx context.Context, t *testing.T, program, file string, primar
 	return func(string) { do(bind.Rndc, "sign", "example.org") }
 }
 
-// primaryHas waits until a class's peers can transfer a zone.
 func (s *server) primaryHas(t *testing.T, zone string, key *rig.TSIGKey) {
 	t.Helper()
 	waitUntil(t, func() (bool, string) {
@@ -197,15 +193,13 @@ func (s *server) primaryHas(t *testing.T, zone string, key *rig.TSIGKey) {
 	})
 }
 
-// readSerial returns that of the zone.
 func (s *server) readSerial(t *testing.T) int64 {
 	t.Helper()
 	zone := must.Get(s.KubizoneV1alpha1().Zones("team").Get(t.Context(), "org", metav1.GetOptions{}))(t)
 	return zone.Status.Serial
 }
 
-// waitForCurrent has the Delivery compare, and waits until all servers have been found to have the serial of the zone
-// with serials of their own.
+// waitForCurrent requests a comparison, and waits until all servers are current with serials of their own.
 func (s *server) waitForCurrent(t *testing.T, servers []netip.AddrPort) {
 	t.Helper()
 	request := s.requestComparison(t)
@@ -218,7 +212,6 @@ func (s *server) waitForCurrent(t *testing.T, servers []netip.AddrPort) {
 	})
 }
 
-// getDelivery returns the one that there is.
 func (s *server) getDelivery(t *testing.T) *v1alpha1.Delivery {
 	t.Helper()
 	list, err := s.KubizoneV1alpha1().Deliveries("team").List(t.Context(), metav1.ListOptions{})
@@ -228,7 +221,6 @@ func (s *server) getDelivery(t *testing.T) *v1alpha1.Delivery {
 	return &list.Items[0]
 }
 
-// findRow returns what the Delivery says of a server.
 func (s *server) findRow(t *testing.T, at netip.AddrPort) v1alpha1.DeliveryServer {
 	t.Helper()
 	rows := s.getDelivery(t).Status.Servers
@@ -247,7 +239,6 @@ func (s *server) requestComparison(t *testing.T) (request string) {
 	return request
 }
 
-// serialAt is the serial that a server answers with, 0 while it does not.
 func serialAt(t *testing.T, at netip.AddrPort) uint32 {
 	t.Helper()
 	question := new(mdns.Msg).SetQuestion("example.org.", mdns.TypeSOA)
@@ -264,7 +255,6 @@ func serialAt(t *testing.T, at netip.AddrPort) uint32 {
 	return 0
 }
 
-// proveSigned verifies the signature of an RRset with a key of the zone.
 func proveSigned(t *testing.T, at netip.AddrPort, fqdn string, of uint16) {
 	t.Helper()
 	ask := func(owner string, of uint16) (set []mdns.RR, signatures []*mdns.RRSIG) {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ixfr_axfr_fallback proves: where no step leads from the serial that an IXFR names it is still answered
-// rightly: the whole zone to one that is behind, a single SOA to one that is not or asks over UDP (RFC 1995 §2, §4).
+// Package ixfr_axfr_fallback proves: an IXFR from a serial without a history gets a right answer: the whole zone for
+// a client behind, a single SOA for a current client or over UDP (RFC 1995 §2, §4).
 package ixfr_axfr_fallback
 
 import (
@@ -45,8 +45,7 @@ func TestDigGetsTheWholeZoneOrOneSOA(t *testing.T) {
 	}
 }
 
-// BIND asks by IXFR where it has a serial, and holds the new zone exactly, also when most
-// of the old one is gone and when the serial wraps.
+// BIND sends IXFR if it has a serial, and gets exactly the new zone, even if most records went or the serial wraps.
 func TestBINDFollowsByIXFR(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	at := must.Get(rig.FreePort())(t)

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ixfr_incremental proves: BIND and Knot follow a zone by the difference alone, over many steps at once and
-// over one packet, and hold it exactly (RFC 1995).
+// Package ixfr_incremental proves: BIND and Knot follow a zone by IXFR only, over many steps at once and in a single
+// packet, and have exactly the zone's content (RFC 1995).
 package ixfr_incremental
 
 import (
@@ -41,7 +41,7 @@ func makeFirstZone() string {
 	return b.String()
 }
 
-// growZone applies one random step: rows go, rows come, some come back.
+// growZone removes, adds and restores random rows.
 func growZone(t *testing.T, serving subject.Serving, rnd *rand.Rand) *zoneview.Snapshot {
 	t.Helper()
 	z, ok := serving.ByUID(apex)
@@ -99,7 +99,7 @@ func TestSecondariesFollowByTheDifference(t *testing.T) {
 		}
 	}
 	rnd := rand.New(rand.NewPCG(1995, 1))
-	// The serial wraps on the way; single steps, then many between two questions.
+	// The serial wraps during the steps: single steps, then many between two queries.
 	for _, steps := range []int{1, 1, 1, 3, 10, 1, 40, 100} {
 		for range steps {
 			z = growZone(t, serving, rnd)
@@ -113,7 +113,7 @@ func TestSecondariesFollowByTheDifference(t *testing.T) {
 			subject.SameRecords(t, got, want)
 		}
 	}
-	// The whole zone travelled once to each: when it was new.
+	// Each server transferred the whole zone only once, when new.
 	sizes := regexp.MustCompile(`Transfer completed: \d+ messages, (\d+) records`).FindAllStringSubmatch(bind.Log(), -1)
 	whole := 0
 	for _, size := range sizes {
@@ -135,8 +135,8 @@ type secondary interface {
 	Transfer(ctx context.Context, zone string) ([]string, error)
 }
 
-// One packet over UDP has a small difference, with its two SOAs at each end; a great one is an SOA, upon which TCP is
-// asked.
+// Over UDP, a small difference fits into a packet, with two SOAs at each end. For a large difference the answer is an
+// SOA, and the client retries over TCP.
 func TestDifferenceInOnePacket(t *testing.T) {
 	serving := subject.Start(t, primary.Config{}, subject.Zone(t, makeFirstZone()))
 	before, _ := serving.Settled(apex)

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package known_types proves: the table of RR types that BIND, Knot, NSD and PowerDNS know (pkg/dns/rdata/judges.txt)
-// is what the installed ones know, so that no type is taken as mere octets that one of them reads (S5.4).
+// Package known_types proves: the table of RR types known to BIND, Knot, NSD and PowerDNS (pkg/dns/rdata/judges.txt)
+// matches the installed versions, so that no type parsed by a server is accepted as mere octets (S5.4).
 package known_types
 
 import (
@@ -35,13 +35,13 @@ const head = `# RR types that BIND, Knot, NSD and PowerDNS know: each takes othe
 
 const zoneHead = "$ORIGIN t.test.\n$TTL 300\n@ SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nns A 192.0.2.1\n"
 
-// judge loads a file with one record a line after zoneHead, and says at which lines it refuses one, or which numbers it
-// names otherwise than TYPE and the number.
+// judge loads a file with a record a line after zoneHead, and reports the lines of refused records, or the types that
+// have a name.
 type judge struct {
 	name string
 	data string
 	load func(ctx context.Context, dir string) (output string, refused bool)
-	// line finds the line of a refused record, or with its name, n and the number, in output.
+	// line finds in output the line of a refused record, or with its name, n and the number.
 	line *regexp.Regexp
 }
 
@@ -69,15 +69,14 @@ var judges = []judge{
 	}, regexp.MustCompile(`(?:on line (\d+) of|for (n\d+)\.t\.test)`)},
 }
 
-// listKnown lists the numbers that a judge knows.
 func (j judge) listKnown(ctx context.Context, dir string) ([]int, error) {
 	var numbers, found []int
 	for n := 1; n <= 65535; n++ {
-		if n < 128 || n > 255 { // question and meta types are refused in any case
+		if n < 128 || n > 255 { // question and meta types are always refused
 			numbers = append(numbers, n)
 		}
 	}
-	// PowerDNS names one at a time: first those that have been given out, then all.
+	// PowerDNS names a single type at a time: first assigned numbers, then all.
 	for _, most := range []int{600, 65535} {
 		for {
 			var zone strings.Builder

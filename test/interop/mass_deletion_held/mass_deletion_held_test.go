@@ -1,10 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mass_deletion_held proves S7.5 at all places to which a zone is delivered: two primaries, a BIND and a Knot
-// that are their secondaries, servers that classes of two providers write into. While a mass deletion holds the zone
-// they keep what they have, whatever is killed, started anew, added or taken away; and they have everything as soon
-// as it is let through, or put back.
+// Package mass_deletion_held proves S7.5 at every place to which a zone is delivered: two primaries, their
+// secondaries BIND and Knot, and servers written by classes of two providers. While a mass deletion holds the zone,
+// each keeps the old content, no matter which server is killed, restarted, added or removed. All of them get the new
+// content once the deletion is released or undone.
 package mass_deletion_held
 
 import (
@@ -26,7 +26,7 @@ const (
 	ruleOfTeam  = `{"spec":{"delegations":[{"namespace":"team","records":[{"pattern":"t*"}]}]}}`
 )
 
-// The long form is a zone of 1,500 records, and more changes during the hold than its journal keeps.
+// The long form has a zone of 1,500 records, and more changes during the hold than the journal keeps.
 func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	records, changes := 20, 3
 	if rig.Long() {
@@ -41,7 +41,7 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 	having := func(own []string, team ...string) []string { return makeLines(append(slices.Clone(own), team...)...) }
 	must.Get(w.api.Zones("infra").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "example"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "example.org.", NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
-		WithdrawalGracePeriod: &metav1.Duration{}, // what goes at the end of a period is not held (S7.5)
+		WithdrawalGracePeriod: &metav1.Duration{}, // a withdrawal at the end of a period is not held (S7.5)
 	}}, metav1.CreateOptions{}))(t)
 	w.patchZone(rulesOfBoth)
 	w.runEach(records, func(i int) error { return w.makeRecord("infra", own[i]) })
@@ -50,7 +50,7 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 		must.Succeed(t, w.makeRecord("team", name))
 	}
 	team("t1")
-	// They come when the zone is there: one that is refused what it was made to serve waits long before it asks again.
+	// The secondaries start when the zone exists: a refused secondary waits long before retrying.
 	w.nameClasses("secondaries", "update", "hook")
 	all := having(own, "t1")
 	w.waitForArrival(w.getZone().Status.Serial, all, w.first, w.second)
@@ -89,7 +89,7 @@ func TestAMassDeletionLeavesNoPlace_S7_5(t *testing.T) {
 
 	passPeriods(t, time.Hour)
 	t.Log("let through: everything goes everywhere")
-	gone := map[int64]int{} // at each serial
+	gone := map[int64]int{} // by serial
 	for i, name := range own {
 		must.Succeed(t, w.api.Records("infra").Delete(ctx, name, metav1.DeleteOptions{}))
 		gone[w.getZone().Status.Serial] = i + 1

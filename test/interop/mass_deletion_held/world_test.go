@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// timeout bounds every wait for a fact: a loaded machine is slow, not wrong.
+// A loaded machine is slow, not wrong.
 const timeout = 3 * time.Minute
 
 var (
@@ -39,10 +39,10 @@ var (
 	updateKey   = rig.TSIGKey{Name: "update.example", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
-// The programs, and the file that says by how much their clocks are ahead.
+// clock is the file with the offset of the programs' clocks.
 var kubizone, webhookServer, clock string
 
-// passPeriods lets half an hour more pass for the servers, after which all that stands counts (S7.5).
+// passPeriods advances the servers' clocks by half an hour, after which every record counts (S7.5).
 func passPeriods(t *testing.T, all time.Duration) {
 	t.Helper()
 	must.Succeed(t, os.WriteFile(clock+".new", []byte(all.String()), 0o600))
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 	}
 	code := func() int {
 		defer os.RemoveAll(dir)
-		clock = filepath.Join(dir, "clock") // of the build with faults (test/faults)
+		clock = filepath.Join(dir, "clock") // read by builds with faults (test/faults)
 		if err := cmp.Or(os.WriteFile(clock, []byte("0s"), 0o600), os.Setenv("KUBIZONE_CLOCK", clock)); err != nil {
 			panic(err)
 		}
@@ -77,7 +77,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program is one that can be killed and started again with the same flags.
 type program struct {
 	*testing.T
 	path  string
@@ -119,14 +118,12 @@ func (p *program) startProgram() {
 	})
 }
 
-// restartProgram kills it, as a power failure does, and starts it.
 func (p *program) restartProgram() {
 	p.Helper()
 	p.Kill()
 	p.startProgram()
 }
 
-// waitUntil asks until nothing is against it.
 func waitUntil(t *testing.T, what string, against func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
@@ -140,16 +137,16 @@ func waitUntil(t *testing.T, what string, against func() string) {
 	}
 }
 
-// place is a server that has the zone: a primary, a secondary, or what a class writes into.
+// place is a server with the zone: a primary, a secondary, or the server of a class.
 type place struct {
 	name string
 	at   netip.AddrPort
 	key  *rig.TSIGKey
-	// serial: it has the serials of the Zone.
+	// serial: the place has the serials of the Zone.
 	serial bool
 }
 
-// transferZone returns what it hands on by AXFR: the serial, and all records but the SOA, sorted.
+// transferZone sorts the records other than the SOA.
 func (p place) transferZone() (uint32, []string, error) {
 	question := new(mdns.Msg).SetAxfr("example.org.")
 	transfer := &mdns.Transfer{DialTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second}
@@ -165,7 +162,7 @@ func (p place) transferZone() (uint32, []string, error) {
 	var all []string
 	for e := range envelopes {
 		if err = e.Error; err != nil {
-			continue // to its end
+			continue // read to the end
 		}
 		for _, rr := range e.RR {
 			if soa, ok := rr.(*mdns.SOA); ok {
@@ -179,7 +176,7 @@ func (p place) transferZone() (uint32, []string, error) {
 	return serial, all, err
 }
 
-// compareZone returns what is against the place having this, "" for nothing.
+// compareZone returns the difference of the place from the wanted content; "" if none.
 func (p place) compareZone(serial int64, want []string) string {
 	at, has, err := p.transferZone()
 	switch {
@@ -191,7 +188,6 @@ func (p place) compareZone(serial int64, want []string) string {
 	return describeDifference(p.name, has, want)
 }
 
-// describeDifference says how two sorted lists of records do, "" for not at all.
 func describeDifference(place string, has, want []string) string {
 	if slices.Equal(has, want) {
 		return ""
@@ -210,7 +206,6 @@ func describeDifference(place string, has, want []string) string {
 	return fmt.Sprintf("%s lacks %d records %.300q and has %d beside %.300q", place, len(lacks), lacks, len(more), more)
 }
 
-// world is everything that runs.
 type world struct {
 	*testing.T
 	api                       typed.KubizoneV1alpha1Interface
@@ -225,7 +220,6 @@ type world struct {
 	update, moved, hook, late place
 }
 
-// writeSecret puts a file below the directory of Secrets.
 func (w *world) writeSecret(path, text string) string {
 	w.Helper()
 	path = filepath.Join(w.secrets, path)
@@ -239,11 +233,10 @@ func (w *world) findPort() netip.AddrPort {
 	return must.Get(rig.FreePort())(w)
 }
 
-// empty is what a server has that a class writes into, before.
 const empty = "example.org. 360 IN SOA ns.example.net. hostmaster.example.org. 1 86400 7200 3600000 360\nexample.org. 360 IN NS ns.example.net.\n"
 
-// startWorld starts two primaries beside a server that is a third, a secondary of each, and two servers that classes
-// write into, one by the webhook server. Two more are there for a class that comes later and for one that is moved.
+// startWorld has a server, two more primaries with a secondary each, and servers for four classes, a later and a
+// moved class included.
 func startWorld(t *testing.T) *world {
 	t.Helper()
 	ctx := rig.Within(t, timeout)
@@ -312,7 +305,7 @@ func (w *world) makeClass(name string, spec v1alpha1.DNSClassSpec) {
 		metav1.CreateOptions{}))(w)
 }
 
-// startBIND and startKnot start a secondary that has nothing: it transfers the whole zone.
+// startBIND and startKnot start a secondary without data, which transfers the whole zone.
 func (w *world) startBIND() {
 	w.Helper()
 	var err error
@@ -338,7 +331,6 @@ func (w *world) makeRecord(namespace, name string) error {
 	return err
 }
 
-// makeLines returns what the zone has with the records of these names.
 func makeLines(names ...string) []string {
 	out := []string{"example.org. 360 IN NS ns.example.net."}
 	for _, name := range names {
@@ -362,7 +354,6 @@ func (w *world) getZone() *v1alpha1.Zone {
 	return must.Get(w.api.Zones("infra").Get(w.Context(), "example", metav1.GetOptions{}))(w)
 }
 
-// nameClasses has the Zone name these.
 func (w *world) nameClasses(names ...string) {
 	w.Helper()
 	var refs []string
@@ -372,7 +363,6 @@ func (w *world) nameClasses(names ...string) {
 	w.patchZone(`{"spec":{"dnsClassRefs":[%s]}}`, strings.Join(refs, ","))
 }
 
-// runEach does something for the numbers, many at once.
 func (w *world) runEach(n int, do func(i int) error) {
 	w.Helper()
 	var group errgroup.Group
@@ -383,7 +373,6 @@ func (w *world) runEach(n int, do func(i int) error) {
 	must.Succeed(w, group.Wait())
 }
 
-// waitForCondition waits for a condition of the Zone, or of a Record of the namespace team.
 func (w *world) waitForCondition(record, condition, want string) {
 	w.Helper()
 	what := fmt.Sprintf("%s is %s", cmp.Or(record, "the Zone"), want)
@@ -416,7 +405,6 @@ func (w *world) describeDeliveries() string {
 	return text.String()
 }
 
-// waitForArrival waits until each of these places has that.
 func (w *world) waitForArrival(serial int64, want []string, at ...place) {
 	w.Helper()
 	for _, p := range at {
@@ -424,8 +412,7 @@ func (w *world) waitForArrival(serial int64, want []string, at ...place) {
 	}
 }
 
-// watchPlaces looks at the places until the function returned is called: whatever they hand on is that. One that is
-// down hands on nothing.
+// watchPlaces polls the places until stop: any content served must be the wanted content.
 func (w *world) watchPlaces(want []string, at ...place) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var looking sync.WaitGroup

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names_denied proves: where a Knot lets the key of a class update some names of a zone and not others, the
-// Records of the others say so, everything else is delivered, and neither a Record that was never taken nor the Zone
-// is held up when it goes. A Record that Knot denies to remove is owed until it lets it go.
+// Package names_denied proves: if a Knot lets the class's key update only some names of a zone, Records at other
+// names report the refusal, and everything else is delivered. A Record never delivered delays neither the Record's
+// deletion nor the Zone's. If Knot refuses to remove a Record, the removal is owed until Knot permits it.
 package names_denied
 
 import (
@@ -33,7 +33,7 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 	ctx := subject.Within(t, 5*time.Minute)
 	text := "%[1]s 60 IN SOA ns.%[1]s host.%[1]s 1 3600 600 86400 60\n%[1]s 60 IN NS ns.%[1]s\nns.%[1]s 60 IN A 192.0.2.53\n"
 	var knot *rig.Knot
-	// begin has Knot begin with what it had, and let the key update the names given.
+	// begin restarts Knot with had, and lets the key update the owners.
 	begin := func(had string, owners ...string) {
 		t.Helper()
 		config := rig.KnotConfig{Key: &key, UpdateOwners: owners, Zones: []rig.PrimaryZone{

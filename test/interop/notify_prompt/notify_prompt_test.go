@@ -1,9 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notify_prompt proves: a BIND secondary has a new serial within a second of the
-// change, told by NOTIFY alone (its refresh timer is far away), and then holds the new
-// content (RFC 1996).
+// Package notify_prompt proves: a BIND secondary has a new serial within a second of the change, by NOTIFY only (the
+// refresh timer is far away), with the new content (RFC 1996).
 package notify_prompt
 
 import (
@@ -44,7 +43,7 @@ func TestNewSerialWithinASecond(t *testing.T) {
 				Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: serving.Addr, Key: target.Key}},
 			}))(t)
 			must.Succeed(t, bind.WaitSerial(ctx, "example.org.", 1))
-			least := time.Hour // of several times: a machine that is busy with other tests is late at some of them
+			least := time.Hour // the best of several times: a machine busy with other tests is sometimes late
 			for serial := 2; serial <= 5; serial++ {
 				begin := time.Now()
 				serving.Put(subject.Zone(t, makeZone(serial)), true)

@@ -24,18 +24,17 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// makeInjection returns the zone of two tenants. The value of one reads as records that follow it for a server that
-// leaves the parameters of an SVCB with priority 0 unread: an AAAA for the name at that offset of the message, which is
-// another tenant's.
+// makeInjection returns a zone of two tenants. To a server that skips the parameters of an SVCB with priority 0, a
+// tenant's value looks like an AAAA of the other tenant's name, at that offset of the message.
 func makeInjection(offset int) (file, value string) {
 	record := binary.BigEndian.AppendUint16(nil, 1) // class, TTL and length of the AAAA
 	record = binary.BigEndian.AppendUint32(record, 300)
 	record = binary.BigEndian.AppendUint16(record, 16)
 	record = append(record, netip.MustParseAddr("2001:db8:bad::66").AsSlice()...)
-	record = append(record, 0xc0, 0x0c, 0xff, 0x00) // the beginning of a record that swallows the next one
+	record = append(record, 0xc0, 0x0c, 0xff, 0x00) // the start of a record that swallows the next record
 	wire := []byte{0, 0, 0}                         // priority 0, the root
 	wire = binary.BigEndian.AppendUint16(wire, uint16(0xc000|offset))
-	wire = binary.BigEndian.AppendUint16(wire, uint16(len(record))) // 28, which is AAAA
+	wire = binary.BigEndian.AppendUint16(wire, uint16(len(record))) // 28, the number of AAAA
 	wire = append(wire, record...)
 	value = inHex(wire)
 	return `inj.example. 300 IN SOA ns.inj.example. host.inj.example. 1 86400 7200 3600000 300
@@ -48,7 +47,7 @@ ns.inj.example. 300 IN A 192.0.2.53
 `, value
 }
 
-// No value writes another tenant's name (S5.3, S5.11): what PowerDNS 4.7 would read so is refused.
+// No value writes another tenant's name (S5.3, S5.11): a value that PowerDNS 4.7 would read so is refused.
 func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	file, _ := makeInjection(0)
@@ -68,7 +67,7 @@ func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 		}
 	}
 
-	// Why: the zone as it would be.
+	// The reason: PowerDNS with the zone as it would be.
 	serving := subject.Start(t, primary.Config{}, subject.Zone(t, file))
 	p, err := rig.StartPowerDNS(ctx, rig.PowerDNSConfig{Secondaries: []rig.SecondaryZone{{Zone: "inj.example.", Primary: serving.Addr}}})
 	rig.SkipMissing(t, err)
@@ -89,7 +88,6 @@ func TestNoValueIsReadAsRecordsThatFollow(t *testing.T) {
 	}
 }
 
-// firstMessage of a transfer, as octets.
 func firstMessage(t *testing.T, server netip.AddrPort, zone string) []byte {
 	t.Helper()
 	conn := must.Get(net.Dial("tcp", server.String()))(t)

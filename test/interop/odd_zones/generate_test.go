@@ -17,13 +17,11 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// oddZone is a zone as a tenant might write it.
 type oddZone struct {
 	spec    v1alpha1.ZoneSpec
 	records []v1alpha1.RecordSpec
 }
 
-// sample is a line of the values that the tests of rdata go by.
 type sample struct{ rtype, data string }
 
 func readSamples(t *testing.T) (all []sample) {
@@ -43,7 +41,7 @@ func readSamples(t *testing.T) (all []sample) {
 	return all
 }
 
-// generator makes zone number i of a run. The same seed makes the same zones, however many there are.
+// generator makes zone number i of a run. The seed determines each zone, regardless of their number.
 type generator struct {
 	*rand.Rand
 	seed    uint64
@@ -61,7 +59,6 @@ func (g *generator) makeZone(i int) oddZone {
 			part()
 		}
 	}
-	// Every run has each of them, however short it is.
 	parts[i%len(parts)]()
 	g.Shuffle(len(g.records), func(i, j int) { g.records[i], g.records[j] = g.records[j], g.records[i] })
 	return *g.oddZone
@@ -69,10 +66,10 @@ func (g *generator) makeZone(i int) oddZone {
 
 func makeLabel(n int) string { return strings.Repeat("x", n-1) + "z" }
 
-// addNames gives the zone its own name, its name servers and its SOA. Zone 0 is the root, which delegates the others.
+// addNames sets the zone's name, name servers and SOA. Zone 0 is the root, which delegates the others.
 func (g *generator) addNames() {
 	s := &g.spec
-	var numbered []string // a type by number needs a rule that names it
+	var numbered []string // a type by number needs an explicit rule
 	for n := range 100 {
 		numbered = append(numbered, fmt.Sprintf("TYPE%d", 65280+n))
 	}
@@ -109,13 +106,12 @@ func (g *generator) addNames() {
 	}
 }
 
-// addRecord adds a record of the zone, by zoneRef, so that relative names are relative to it.
+// addRecord adds a record by zoneRef, with names relative to the zone.
 func (g *generator) addRecord(owner, rtype string, values ...string) *v1alpha1.RecordSpec {
 	g.records = append(g.records, v1alpha1.RecordSpec{DomainName: owner, Type: rtype, Values: values})
 	return &g.records[len(g.records)-1]
 }
 
-// addOwners: wildcards, underscores, RFC 2317, other scripts, labels of 63 octets, names of up to 255.
 func (g *generator) addOwners() {
 	for _, owner := range []string{
 		"*", "*.a", "*.b.c", "_dmarc", "*._tcp", "_443._tcp.www", "0/25", "128/26.x", "_", "-", "a-", "0", "r3---x", "xn--bcher-kva", "Größe", "ÄÖÜ.例え",
@@ -126,15 +122,14 @@ func (g *generator) addOwners() {
 	g.addRecord("*.w", "A", "192.0.2.1")
 	g.addRecord("*.w", "MX", "10 mail.example.net.")
 	g.addRecord("www", "AAAA", "2001:db8::1")
-	// As long as it goes: the server says by how much a name is too long, so each length is tried from above.
+	// The server reports the excess of a long name, so lengths are tried from the top.
 	for n := 63; n > 0; n -= 1 + g.IntN(5) {
 		g.addRecord(makeLabel(n)+"."+makeLabel(63)+"."+makeLabel(50), "TXT", "long")
 	}
-	// An odd target, where any name may be.
+	// An odd target, in a type that permits any name.
 	g.addRecord("target", "PTR", `a\.b\032c.example.`, `\000\255.example.`, "*.example.", makeLabel(63)+"."+makeLabel(63)+".")
 }
 
-// addTexts: every octet, in strings of every length that matters.
 func (g *generator) addTexts() {
 	var every strings.Builder
 	for c := range 256 {
@@ -154,7 +149,6 @@ func (g *generator) addTexts() {
 	g.addRecord("escapes", "URI", `0 65535 "\001\128"`)
 }
 
-// addCuts: zones that others have, with glue, DS and what is hidden below.
 func (g *generator) addCuts() {
 	g.addRecord("cut", "NS", "ns.cut", "ns.elsewhere.example.net.")
 	g.addRecord("ns.cut", "A", "192.0.2.1")
@@ -177,7 +171,6 @@ func (g *generator) addCuts() {
 	g.addRecord("lame", "NS", "nowhere")
 }
 
-// addAliases: chains, loops, dead ends, wildcards.
 func (g *generator) addAliases() {
 	g.addRecord("c1", "CNAME", "c2")
 	g.addRecord("c2", "CNAME", "c3")
@@ -192,7 +185,6 @@ func (g *generator) addAliases() {
 	g.addRecord("null-mx", "MX", "0 .")
 }
 
-// addRedirections: a DNAME has nothing below it, and may have data beside it.
 func (g *generator) addRedirections() {
 	g.addRecord("dn", "DNAME", "example.net.")
 	g.addRecord("dn", "A", "192.0.2.1")
@@ -202,27 +194,26 @@ func (g *generator) addRedirections() {
 	g.addRecord("to-dn", "CNAME", "below.dn")
 }
 
-// addRRsets: the largest that S5.8 admits.
+// addRRsets adds the largest RRsets of S5.8.
 func (g *generator) addRRsets() {
 	var values []string
 	for n := range 100 {
 		values = append(values, fmt.Sprintf("198.51.100.%d", n))
 	}
 	g.addRecord("hundred", "A", values...)
-	g.addRecord("hundred", "A", "198.51.100.100") // one too many, for one of the two
+	g.addRecord("hundred", "A", "198.51.100.100") // a value too many, in either of the two Records
 	values = nil
-	for n := range 15 { // of 4,000 octets each, 60,000 with what stands around them in a message
+	for n := range 15 { // of 4,000 octets each, 60,000 with the overhead in a message
 		values = append(values, fmt.Sprintf("%02d%s", n, strings.Repeat("q", 3900)))
 	}
 	g.addRecord("big", "TXT", values...)
 	g.addRecord("widest", "TXT", strings.Repeat("w", 4070))
-	// A name with many types.
 	for n := range 90 >> (3 * g.IntN(2)) {
 		g.addRecord("types", fmt.Sprintf("TYPE%d", 65280+n), fmt.Sprintf(`\# %d %s`, n, strings.Repeat("AB", n)))
 	}
 }
 
-// addTTLs: the ends, and RRsets that several objects feed with different ones (S5.2).
+// addTTLs adds the extreme TTLs, and RRsets of several objects with different TTLs (S5.2).
 func (g *generator) addTTLs() {
 	for n, ttl := range []int32{0, 1, 2147483647, 86400} {
 		g.addRecord(fmt.Sprintf("ttl%d", n), "A", "192.0.2.1").TTL = ptr.To(ttl)
@@ -234,7 +225,6 @@ func (g *generator) addTTLs() {
 	g.addRecord("twice", "MX", "10 Mail", "10 mail.example.net.")
 }
 
-// addGaps: names that are there only because something is below them.
 func (g *generator) addGaps() {
 	g.addRecord("a.b.c.d.e.gap", "A", "192.0.2.1")
 	g.addRecord("x.c.d.e.gap", "TXT", "x")
@@ -242,20 +232,19 @@ func (g *generator) addGaps() {
 	g.addRecord("_a._b._c.gap", "TXT", "x")
 }
 
-// addApex: what may stand beside the SOA.
 func (g *generator) addApex() {
 	g.addRecord("@", "A", "192.0.2.80")
 	g.addRecord("@", "TXT", "v=spf1 -all", "apex")
 	g.addRecord("@", "MX", "10 mail.example.net.")
 	g.addRecord("@", "CAA", `0 issue ";"`)
-	if g.i > 0 { // the root would have to have its address
+	if g.i > 0 { // the root would need the server's address
 		g.addRecord("@", "NS", "extra.example.net.")
 	}
 	g.addRecord("@", "DNSKEY", "257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==")
 	g.addRecord("@", "CSYNC", "1 3 A NS AAAA")
 	g.addRecord("@", "HTTPS", "0 www.example.net.")
 	g.addRecord("@", "LOC", "52 22 23.000 N 4 53 32.000 E -2.00m 0.00m 10000m 10m")
-	if g.i < 10 || g.IntN(2) == 0 { // as many types as there may be: the server refuses the rest
+	if g.i < 10 || g.IntN(2) == 0 { // as many types as possible: the server refuses the rest
 		for n := range 100 {
 			g.addRecord("@", fmt.Sprintf("TYPE%d", 65280+n), `\# 1 00`)
 		}

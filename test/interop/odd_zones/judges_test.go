@@ -19,21 +19,19 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// server is a running judge.
 type server interface {
 	Log() string
 	Close() error
 }
 
-// judge is one of the four, and starts it with zones to transfer or files to load.
+// judge is a kind of server; start runs the server with zones to transfer or files to load.
 type judge struct {
 	name  string
 	start func(ctx context.Context, secondaries []rig.SecondaryZone, files []rig.PrimaryZone) (server, netip.AddrPort, error)
-	// changes is a line of a zone as the judge hands it on where it does otherwise than it was handed it, or loaded it.
+	// changes rewrites a zone's line if the judge changes the line on transfer or load.
 	changes func(line string, file bool) string
 }
 
-// BIND asks so fast that hundreds of zones take no time.
 const fast = "serial-query-rate 1000; transfers-in 50; transfers-per-ns 50;"
 
 var judges = []judge{
@@ -68,13 +66,13 @@ var judges = []judge{
 }
 
 var (
-	// withheld are records for DNSSEC, which PowerDNS keeps and hands on only where it signs the zone itself.
+	// withheld matches DNSSEC records, which PowerDNS transfers only if it signs the zone.
 	withheld = regexp.MustCompile(`\tIN\t(DNSKEY|CDNSKEY|CDS)\t`)
 	noValue  = regexp.MustCompile(`^(\S+ \d+ IN CAA \d+ \S+ ")"$`)
 )
 
-// changedByPowerDNS: 4.7 reads an empty CAA value from a transfer with a NUL in it. To a certification authority that
-// is no issuer either, so it is no reason to refuse the value.
+// changedByPowerDNS: PowerDNS 4.7 adds a NUL to an empty CAA value from a transfer. To a certification authority,
+// neither is an issuer.
 func changedByPowerDNS(line string, file bool) string {
 	if file {
 		return line
@@ -82,12 +80,11 @@ func changedByPowerDNS(line string, file bool) string {
 	return noValue.ReplaceAllString(line, `${1}\000"`)
 }
 
-// running is a judge that has been started.
 type running struct {
 	judge
 	server
 	dig  rig.Dig
-	file bool // it has loaded files
+	file bool // with loaded files
 }
 
 func (j judge) startJudge(t *testing.T, secondaries []rig.SecondaryZone, files []rig.PrimaryZone) *running {
@@ -97,7 +94,6 @@ func (j judge) startJudge(t *testing.T, secondaries []rig.SecondaryZone, files [
 	return &running{judge: j, server: s, dig: rig.Dig{Server: addr}, file: files != nil}
 }
 
-// startSecondaries starts all judges, empty, with the zones to transfer, until the test ends.
 func startSecondaries(t *testing.T, primary netip.AddrPort, all []held) (started []*running) {
 	t.Helper()
 	var secondaries []rig.SecondaryZone
@@ -121,7 +117,6 @@ func (j judge) loadFiles(t *testing.T, all []held) *running {
 	return j.startJudge(t, nil, files)
 }
 
-// notifyZones sends NOTIFY for all zones.
 func (r *running) notifyZones(t *testing.T, all []held) {
 	t.Helper()
 	if err := r.dig.Notify(t.Context(), listNames(all)); err != nil {
@@ -136,7 +131,7 @@ func listNames(all []held) (zones []string) {
 	return zones
 }
 
-// waitForZones returns the zones that the judge has at the serials wanted, and reports the others.
+// waitForZones returns the zones that the judge has at the wanted serials, and reports the others.
 func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 	t.Helper()
 	waiting, asked := all, time.Now()
@@ -162,7 +157,7 @@ func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 		if len(waiting) > 0 {
 			time.Sleep(100 * time.Millisecond)
 		}
-		// PowerDNS gives a transfer up while its database is locked.
+		// PowerDNS gives up a transfer while its database is locked.
 		if !r.file && time.Since(asked) > 3*time.Second {
 			r.notifyZones(t, waiting)
 			asked = time.Now()
@@ -171,7 +166,6 @@ func (r *running) waitForZones(t *testing.T, all []held) (there []held) {
 	return there
 }
 
-// compareZones compares what the judge has with what each zone contains, and reads what it says.
 func (r *running) compareZones(t *testing.T, all []held) {
 	t.Helper()
 	there := r.waitForZones(t, all)
@@ -193,7 +187,7 @@ func (r *running) compareZones(t *testing.T, all []held) {
 				want[i] = r.changes(want[i], r.file)
 			}
 			slices.Sort(want)
-			want = slices.Compact(want) // what the judge reads alike it has once
+			want = slices.Compact(want) // values equal to the judge appear once
 		}
 		for _, line := range compareLines(have[fqdn], want) {
 			t.Errorf("%s: %.300s", fqdn, line)
@@ -206,8 +200,8 @@ func (r *running) compareZones(t *testing.T, all []held) {
 	}
 }
 
-// completeTransfers reads from PowerDNS' database what it does not hand on: records that it withholds, and zones of
-// which a hundred records do not fit into a message.
+// completeTransfers reads records that PowerDNS does not transfer, or that do not fit into a message, from the
+// database.
 func completeTransfers(ctx context.Context, t *testing.T, p *rig.PowerDNS, there []held, got map[string]string) {
 	t.Helper()
 	for _, z := range there {
@@ -232,12 +226,11 @@ func completeTransfers(ctx context.Context, t *testing.T, p *rig.PowerDNS, there
 	}
 }
 
-// together is above small zones that are compared as one, but for their SOAs.
+// together is the parent of small zones, which are compared as a single zone without their SOAs.
 const together = "alone.example."
 
 const anySOA = together + " 300 IN SOA . . 1 2 1 4 5\n"
 
-// joinZones puts the small zones into one.
 func joinZones(t *testing.T, zones map[string]string) string {
 	t.Helper()
 	var text strings.Builder
@@ -255,7 +248,7 @@ func joinZones(t *testing.T, zones map[string]string) string {
 	return text.String()
 }
 
-// sortRecords returns the zones as sorted records, as BIND's tools write them, the small ones as one.
+// sortRecords returns the zones as sorted records, as BIND's tools write them, with the small zones joined.
 func sortRecords(t *testing.T, zones map[string]string) map[string][]string {
 	t.Helper()
 	texts := map[string]string{together: joinZones(t, zones)}
@@ -280,16 +273,16 @@ func sortRecords(t *testing.T, zones map[string]string) map[string][]string {
 }
 
 var (
-	// complaint is what a server writes about a zone that it would rather not have.
+	// complaint matches log lines about an unwelcome zone.
 	complaint = regexp.MustCompile(`(?i)error|warning|reject|refus|failed|ignor|bad |invalid|malformed|unable|cannot|could not`)
-	// harmless is what sounds like one: how BIND was built, that Knot has no file yet of what it transfers, what NSD
-	// thinks of types, what PowerDNS says of itself, and that a mail exchanger has the look of an address.
+	// harmless matches similar lines: BIND's build options, Knot's missing zone file, NSD's opinion on types,
+	// PowerDNS' own state, and a mail exchanger that looks like an address.
 	harmless = regexp.MustCompile(`built with|\(not exists\)|is obsolete|is experimental|This is a WARNING|no warranty|MX is an address|database is locked|` + oversized)
 )
 
 const oversized = "attempt to write an oversized chunk"
 
-// findLines returns what a log says of a zone, or its end where it names none.
+// findLines returns the end of the log if no line is about the zone.
 func findLines(log, fqdn string) string {
 	var lines []string
 	for _, line := range strings.Split(log, "\n") {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package odd_zones proves: whatever the API admits into a Servable zone, BIND, Knot, NSD and
-// PowerDNS load the zone as a file, by AXFR and by IXFR, and hold exactly its entries (S5.11).
+// Package odd_zones proves: BIND, Knot, NSD and PowerDNS load every Servable zone that the API admits, from a file,
+// by AXFR and by IXFR, with exactly its entries (S5.11).
 package odd_zones
 
 import (
@@ -49,7 +49,6 @@ var (
 
 const namespace = "default"
 
-// said keeps what the server says, which is nothing to a test that passes.
 type said struct {
 	sync.Mutex
 	bytes.Buffer
@@ -67,13 +66,11 @@ func (s *said) hasText(text string) bool {
 	return strings.Contains(s.String(), text)
 }
 
-// startServer runs everything in this process until the test ends.
 func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	t.Helper()
 	rig.SpareGarbage()
 	dns := must.Get(rig.FreePort())(t)
-	// Nothing here is about disks, and thousands of records are written: memory will do where there is a file system
-	// in it.
+	// Disks are irrelevant here, so thousands of writes go to memory if possible.
 	dir, err := os.MkdirTemp("/dev/shm", "kubizone-odd-")
 	if err != nil {
 		dir = t.TempDir()
@@ -105,17 +102,15 @@ func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	return versioned.NewForConfigOrDie(client), dns
 }
 
-// tenant writes through the API as a tenant would, and notes what was admitted.
 type tenant struct {
 	*testing.T
 	*versioned.Clientset
 	mutex    sync.Mutex
 	objects  []string // of its zones
 	admitted map[string]int
-	refused  map[string]int // by type: refusing is what keeps the promise
+	refused  map[string]int // by type: refusals keep the promise
 }
 
-// record is one that a tenant wants in a zone.
 type record struct {
 	object, zone string
 	spec         v1alpha1.RecordSpec
@@ -126,7 +121,7 @@ func (c *tenant) makeZone(object string, spec v1alpha1.ZoneSpec) {
 	if spec.Limits == nil {
 		spec.Limits = &v1alpha1.ZoneLimits{}
 	}
-	spec.Limits.MaxDeletePercent = new(int32(100)) // S7.5: what was removed has to arrive
+	spec.Limits.MaxDeletePercent = new(int32(100)) // S7.5: removals must arrive
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: spec}
 	if _, err := c.KubizoneV1alpha1().Zones(namespace).Create(c.Context(), z, metav1.CreateOptions{}); err != nil {
 		c.Fatalf("zone %s: %v", spec.DomainName, err)
@@ -134,7 +129,6 @@ func (c *tenant) makeZone(object string, spec v1alpha1.ZoneSpec) {
 	c.objects = append(c.objects, object)
 }
 
-// runEach does something with each of the records, eight at a time.
 func runEach(records []record, do func(record)) {
 	work := make(chan record)
 	var wait sync.WaitGroup
@@ -152,7 +146,6 @@ func runEach(records []record, do func(record)) {
 	wait.Wait()
 }
 
-// writeRecords creates records and returns those that were admitted.
 func (c *tenant) writeRecords(records []record) (admitted []record) {
 	runEach(records, func(r record) {
 		spec := r.spec
@@ -181,13 +174,12 @@ func (c *tenant) removeRecords(records []record) {
 	})
 }
 
-// held is a zone as the API has it.
 type held struct {
 	fqdn, file string
 	serial     uint32
 }
 
-// readSettled reads all zones when they owe nothing. The parent lists its child where that has glue (S6.1).
+// readSettled reads all settled zones. The parent has the child's glue if glue is true (S6.1).
 func (c *tenant) readSettled(glue bool) (all []held) {
 	c.Helper()
 	for _, object := range c.objects {
@@ -222,7 +214,6 @@ func (c *tenant) waitForServable(object string) held {
 	}
 }
 
-// makeOddZones makes the odd zones, with all that is in them, and returns a part of their records.
 func (c *tenant) makeOddZones(samples []sample) (part []record) {
 	g := &generator{seed: *seed, samples: samples}
 	for i := range *zones {
@@ -243,7 +234,7 @@ func (c *tenant) makeOddZones(samples []sample) (part []record) {
 	return part
 }
 
-// allowEverything lets the own namespace write every type, by number too.
+// allowEverything lets the zone's namespace write every type, also by number.
 func allowEverything() []v1alpha1.DelegationRule {
 	var numbers []string
 	for _, rt := range listTypes() {
@@ -259,11 +250,11 @@ func plainZone(fqdn string) v1alpha1.ZoneSpec {
 		NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}}
 }
 
-// A zone keeps a thousand steps, and is handed on whole where the difference is as long as it is: so many records are
-// written between two transfers at most, and so many rows stand in the zone before.
+// A zone keeps a thousand steps, and is transferred whole if the difference is as long as the zone. So this bounds
+// the records between two transfers.
 const mostSteps = 700
 
-// spreadRecords makes zones for records that come later, with more rows in each than will come.
+// spreadRecords creates zones for later records, each with more rows than will come.
 func (c *tenant) spreadRecords(prefix string, records []record) []record {
 	var ballast []record
 	rows, object := 0, ""
@@ -294,17 +285,16 @@ func (c *tenant) spreadRecords(prefix string, records []record) []record {
 	return records
 }
 
-// valuesOf are the values of each type that are tried, which rdata takes.
 func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	rnd := rand.New(rand.NewPCG(*seed, 0))
 	all, refused := makeValues(c.T, samples, rnd)
 	for _, rt := range listTypes() {
 		taken := all[rt]
-		// A type most of whose values are refused would test little.
+		// With mostly refused values, a type would hardly be tested.
 		if len(taken) < 10 || len(taken)*40 < refused[rt] {
 			c.Errorf("%s: %d values are taken and %d refused: give its fields other ends", rt, len(taken), refused[rt])
 		}
-		rest := taken[1:] // the first is a sample, which is admitted
+		rest := taken[1:] // the first is an admitted sample
 		rnd.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 		if *most > 0 {
 			all[rt] = taken[:min(*most, len(taken))]
@@ -313,7 +303,6 @@ func (c *tenant) valuesOf(samples []sample) map[rdata.Type][]value {
 	return all
 }
 
-// makeSingleRecords has a record for each value, at a name of its own.
 func makeSingleRecords(all map[rdata.Type][]value) (records []record) {
 	for _, rt := range listTypes() {
 		for i, v := range all[rt] {
@@ -321,12 +310,12 @@ func makeSingleRecords(all map[rdata.Type][]value) (records []record) {
 			records = append(records, record{object: object, spec: v1alpha1.RecordSpec{DomainName: object, Type: rt.String(), Values: []string{v.text}}})
 		}
 	}
-	// A zone with all types, and not one with one type, is what tenants have.
+	// Tenants have zones of all types, not a zone for each type.
 	rand.New(rand.NewPCG(*seed, 1)).Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	return records
 }
 
-// makeRRsets has two values of each type at a name, and as many as fit (S5.8), of those that were admitted.
+// makeRRsets makes RRsets of admitted values, for each type with two values and with as many as fit (S5.8).
 func (c *tenant) makeRRsets(admitted []record) (records []record) {
 	by := map[string][]string{}
 	for _, r := range admitted {
@@ -354,15 +343,14 @@ func (c *tenant) makeRRsets(admitted []record) (records []record) {
 			set = append(set, text)
 		}
 		add(set)
-		if len(all) > 100 { // one too many
+		if len(all) > 100 { // one value too many
 			add(all[:101])
 		}
 	}
 	return records
 }
 
-// makeAloneZones returns zones with one value that comes, between the SOAs of a difference, and with two, so that one
-// stands next to last.
+// makeAloneZones creates zones for a single new value, between the SOAs of a difference, and for two.
 func (c *tenant) makeAloneZones(all map[rdata.Type][]value) (records []record) {
 	spec := plainZone("alone.example.")
 	c.makeZone("alone", spec)
@@ -385,7 +373,7 @@ func (c *tenant) makeAloneZones(all map[rdata.Type][]value) (records []record) {
 	return records
 }
 
-// signZone gives a zone as many DS as it may have (S12.3), the longest ones.
+// signZone gives a zone the maximum of DS (S12.3), with the longest digests.
 func (c *tenant) signZone(object, fqdn string) {
 	c.Helper()
 	dnssec := v1alpha1.ZoneDNSSECStatus{FQDN: fqdn}
@@ -401,7 +389,6 @@ func (c *tenant) signZone(object, fqdn string) {
 	}
 }
 
-// setGlue gives the child's name server an address, or takes it away.
 func (c *tenant) setGlue(addresses ...string) {
 	c.Helper()
 	child := must.Get(c.KubizoneV1alpha1().Zones(namespace).Get(c.Context(), "child", metav1.GetOptions{}))(c)
@@ -411,7 +398,6 @@ func (c *tenant) setGlue(addresses ...string) {
 
 var transferred = regexp.MustCompile(`(?m)^kubizone_primary_transfers_total\{kind="([a-z_]+)",result="[a-z_]+"\} (\d+)$`)
 
-// countTransfers counts those of whole zones and of differences.
 func (c *tenant) countTransfers() (whole, differences int) {
 	c.Helper()
 	text := must.Get(c.RESTClient().Get().AbsPath("/metrics").DoRaw(c.Context()))(c)
@@ -450,7 +436,7 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 	c.signZone("child", "child.parent.example.")
 	c.makeZone("signed", v1alpha1.ZoneSpec{DomainName: "signed.parent.example.",
 		NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}})
-	c.signZone("signed", "signed.parent.example.") // and as many DS of Records as may stand beside those (S6.16)
+	c.signZone("signed", "signed.parent.example.") // and as many DS of Records as permitted beside those (S6.16)
 	var ds []string
 	for i := range 100 - validation.MaxDS {
 		ds = append(ds, fmt.Sprintf("%d 8 2 %064X", i, i))
@@ -459,7 +445,7 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 		beside) != 1 {
 		t.Error("DS beside those of the child are refused")
 	}
-	c.objects = objects // the child is not servable, but while its name server has an address
+	c.objects = objects // the child is servable only while its name server has an address
 	t.Logf("seed %d: %d zones, %d records that come and go; admitted by type %v; refused %v", *seed, len(c.objects), len(passing), c.admitted, c.refused)
 
 	full := c.readSettled(false)
@@ -475,7 +461,7 @@ func TestEveryServerLoadsWhatTheAPIAdmits(t *testing.T) {
 		}
 	})
 	t.Run("file", func(t *testing.T) {
-		// A file does not know what stands last in a transfer.
+		// A file has no last record of a transfer.
 		files := slices.DeleteFunc(slices.Clone(full), func(z held) bool { return strings.HasSuffix(z.fqdn, "."+together) })
 		for _, j := range judges {
 			t.Run(j.name, func(t *testing.T) {

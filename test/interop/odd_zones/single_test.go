@@ -20,15 +20,14 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// wired is a value and its octets, those of a name in it not compressed.
+// wired has uncompressed names.
 type wired struct {
 	value
 	octets string // hexadecimal
 }
 
-// S5.11: no value that rdata takes stops the transfer of a zone. Where one does, the zone is halved until the value is
-// alone, which takes some seconds a step: this says which value it is where TestEveryServerLoadsWhatTheAPIAdmits says
-// which zone.
+// S5.11: no value accepted by rdata stops a transfer. If a transfer stops, the zone is halved until the value is
+// alone, so this test names the value if TestEveryServerLoadsWhatTheAPIAdmits only names the zone.
 func TestNoValueStopsATransfer(t *testing.T) {
 	all, _ := makeValues(t, readSamples(t), rand.New(rand.NewPCG(*seed, 0)))
 	var list []wired
@@ -60,8 +59,7 @@ func TestNoValueStopsATransfer(t *testing.T) {
 	}
 }
 
-// findStopped hands zones with these values to the judge by AXFR, and returns the values of those that it has not
-// taken.
+// findStopped returns the values of zones that do not arrive by AXFR.
 func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	t.Helper()
 	primary := must.Get(rig.FreePort())(t)
@@ -84,7 +82,7 @@ func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 		if waiting = slices.DeleteFunc(waiting, func(z held) bool { return serials[z.fqdn] == z.serial }); len(waiting) < before {
 			rounds = 0
 		}
-		if rounds%30 == 29 { // PowerDNS gives a transfer up while its database is locked
+		if rounds%30 == 29 { // PowerDNS gives up a transfer while its database is locked
 			r.notifyZones(t, waiting)
 		}
 	}
@@ -94,7 +92,6 @@ func (j judge) findStopped(t *testing.T, zones [][]wired) (stopped [][]wired) {
 	return stopped
 }
 
-// handOut is a primary of zones with these values, each at a name of its own, until the test ends.
 func handOut(t *testing.T, at netip.AddrPort, zones map[string][]wired) {
 	t.Helper()
 	answer := func(w dns.ResponseWriter, query *dns.Msg) {

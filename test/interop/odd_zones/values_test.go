@@ -16,11 +16,11 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// within is the zone that a value is judged in before the server judges it in its own.
+// within is the origin of values before the server judges them in their own zone.
 var within = name.MustParse("v0.values.example.")
 
-// listTypes returns all that may be a Record by a validation of their own, and some by number: the ends of the
-// unassigned numbers, with those that have two digits, five, and the most.
+// listTypes returns all types with a validation, and some types by number: ends of the unassigned ranges, numbers of
+// two and five digits, and the maximum.
 func listTypes() (all []rdata.Type) {
 	for n := 1; n < 65535; n++ {
 		t := rdata.Type(n)
@@ -31,8 +31,8 @@ func listTypes() (all []rdata.Type) {
 	return all
 }
 
-// ends are what may stand in a field, from the least to the most that it holds, and what is beyond. They are by the
-// kind of field (rdata.Type.Fields), so that a type which comes is tried as all others are.
+// ends are the values of a field, from minimum to maximum and beyond, by the kind of field, so that a new type is
+// tested too.
 var ends = map[string][]string{
 	"a number 0-255":        append(numbersTo(255), mnemonics...),
 	"a number 0-65535":      append(numbersTo(65535), mnemonics...),
@@ -74,10 +74,9 @@ var ends = map[string][]string{
 	},
 }
 
-// mnemonics are what some servers read in the place of a number.
+// mnemonics are words that some servers accept for a number.
 var mnemonics = []string{"RSASHA256", "rsasha256", "ED448", "PRIVATEDNS", "PRIVATEOID", "INDIRECT", "DH", "PKIX", "URI", "OID", "ACPKIX", "TCP", "smtp", "ZONE", "NOKEY", "A", "SHA256"}
 
-// strs are character-strings.
 var strs = []string{`""`, `"a"`, `" "`, `"  a  "`, `"\000"`, `"\255"`, `"\010\013"`, `"\""`, `"\\"`, `"\\\\\""`, `";"`, `"()"`, `"$ORIGIN ."`, `"@"`, `"\@"`, `"\a"`, `"ü"`, `"a	b"`, `"\009"`, `"!^.*$!sip:\\1@example.org!"`, `"!^(.*)$!sip:\\1@example.org!i"`, `"!a!b!"`, "a", `\#`, `"'"`, "\"`\"", `"<script>"`, `"%s%n"`, `"a,b"`, `"a=b"`, `"a;b=c"`, `"\127"`, `"\128"`, `"\032"`}
 
 var params = func() []string {
@@ -120,7 +119,7 @@ func everyType() (all []string) {
 	return all
 }
 
-// makeLongName returns an absolute name of n octets on the wire.
+// makeLongName counts octets on the wire.
 func makeLongName(n int) string {
 	var b strings.Builder
 	for n -= 1; n > 0; {
@@ -134,7 +133,6 @@ func makeLongName(n int) string {
 	return b.String()
 }
 
-// repeatText returns a text n times, with blanks between.
 func repeatText(n int, text string) string {
 	return strings.TrimSuffix(strings.Repeat(text+" ", n), " ")
 }
@@ -143,16 +141,15 @@ func quoteText(n int, c string) string { return `"` + strings.Repeat(c, n) + `"`
 
 func makeOctets(n int) string { return strings.Repeat("5A", n) }
 
-// value is what some Record may have.
 type value struct {
 	rtype rdata.Type
-	text  string // as a user might write it
-	rdata string // as it is in a zone
+	text  string // as written by a user
+	rdata string // as in a zone
 }
 
-// makeValues makes what may be written of every type: its samples and, of each, every field at its ends, more and fewer
-// fields, other blanks and cases, and the octets cut, longer, and changed one by one. It returns what rdata takes,
-// each once, and says how many of each type it refused.
+// makeValues makes values of every type: the samples, each field at its ends, more and fewer fields, other blanks and
+// cases, and octets truncated, extended, and changed singly. The results are rdata's distinct accepted values, and
+// the number of refused values by type.
 func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata.Type][]value, refused map[rdata.Type]int) {
 	taken, refused = map[rdata.Type][]value{}, map[rdata.Type]int{}
 	known := map[value]bool{}
@@ -179,7 +176,7 @@ func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata
 			t.Errorf("%s %.100s is taken and has no octets: %v", rt, text, err)
 			return
 		}
-		// S5.4: a value is one thing, whichever way it is written.
+		// S5.4: every form of a value gives the same value.
 		if generic, err := rdata.Parse(rt, inHex(wire)); err != nil || generic.Text != resolved {
 			t.Errorf("%s %.100s is %.200s, and of its octets it is %.200s; %v", rt, text, resolved, generic.Text, err)
 		}
@@ -196,7 +193,7 @@ func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata
 			}
 		}
 		sampled := len(taken[rt])
-		if len(fields) == 0 { // by octets alone
+		if len(fields) == 0 { // by octets only
 			for _, n := range []int{0, 1, 2, 3, 4, 6, 16, 255, 256, 4095, 4096, 4097} {
 				for _, octet := range []byte{0, 1, 0x3f, 0x40, 0xc0, 0xff} {
 					add(rt, inHex(bytes.Repeat([]byte{octet}, n)))
@@ -233,7 +230,6 @@ func makeValues(t *testing.T, samples []sample, rnd *rand.Rand) (taken map[rdata
 	return taken, refused
 }
 
-// mutateOctets are a value's octets cut anywhere, with others behind, and with one changed.
 func mutateOctets(wire []byte, rnd *rand.Rand, do func([]byte)) {
 	for _, more := range [][]byte{{0}, {1}, {0xc0, 0}, {0xff, 0xff}} {
 		do(slices.Concat(wire, more))
@@ -256,7 +252,7 @@ func inHex(wire []byte) string {
 	return strings.TrimSuffix(fmt.Sprintf(`\# %d %X`, len(wire), wire), " ")
 }
 
-// tokensOf cuts the text of a value at the blanks between its fields; the last has the rest.
+// tokensOf splits a value at the blanks between fields; the last token has the rest.
 func tokensOf(text string, fields []string) (tokens []string) {
 	for len(tokens) < len(fields)-1 && text != "" {
 		end, quotes := 0, false
@@ -280,7 +276,6 @@ func tokensOf(text string, fields []string) (tokens []string) {
 	return append(tokens, text)
 }
 
-// sizeOf is how many octets a value has.
 func sizeOf(t *testing.T, rt rdata.Type, text string) int {
 	t.Helper()
 	v := must.Get(rdata.Parse(rt, text))(t)

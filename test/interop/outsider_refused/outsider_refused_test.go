@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outsider_refused proves: a client whose address is not allowed is REFUSED
-// whatever it asks, in the same words for a zone that is here and one that is not.
+// Package outsider_refused proves: a client at an address that is not allowed is REFUSED for every query, with equal
+// answers for served and unknown zones.
 package outsider_refused
 
 import (
@@ -21,7 +21,6 @@ example.org. 300 IN NS ns.example.org.
 ns.example.org. 300 IN A 192.0.2.1
 `
 
-// passing is what differs between any two runs of dig.
 var passing = regexp.MustCompile(`id: \d+|COOKIE: \w+|;; (Query time|WHEN|SERVER|MSG SIZE).*`)
 
 func TestSameRefusalForZonesHereAndNot(t *testing.T) {
@@ -39,13 +38,13 @@ func TestSameRefusalForZonesHereAndNot(t *testing.T) {
 		if strings.ReplaceAll(here, "example.org", "example.net") != absent {
 			t.Errorf("%v: a zone that is here is answered with\n%s\none that is not with\n%s", question, here, absent)
 		}
-		// Of a refused IXFR over UDP dig says nothing at all.
+		// dig prints nothing for a refused IXFR over UDP.
 		silent := strings.HasPrefix(question[1], "IXFR") && !strings.Contains(here, "SOA")
 		if !strings.Contains(here, "status: REFUSED") && !strings.Contains(here, "Transfer failed") && !silent {
 			t.Errorf("%v: not refused:\n%s", question, here)
 		}
 	}
-	// The same questions from an allowed address are answered: the test can fail.
+	// An allowed address gets answers, so the test can fail.
 	peer := rig.Dig{Server: serving.Addr}
 	if out := ask(peer, "+notcp", "SOA", "example.org."); !strings.Contains(out, "status: NOERROR") {
 		t.Errorf("an allowed peer:\n%s", out)

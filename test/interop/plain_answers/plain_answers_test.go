@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plain_answers proves: asked like any authoritative server, the primary says what BIND and Knot say that hold
-// the same zones: names that exist and do not, wildcards, CNAME, DNAME, delegations with glue, over UDP and TCP.
+// Package plain_answers proves: queried like any authoritative server, the primary answers as BIND and Knot do with
+// the same zones: existing and missing names, wildcards, CNAME, DNAME, delegations with glue, over UDP and TCP.
 package plain_answers
 
 import (
@@ -26,13 +26,12 @@ import (
 const (
 	apex  = "example.org."
 	child = "child.example.org."
-	// questions asked of each server over each transport.
+	// for each server and transport
 	questions = 6000
 )
 
-// makeZones returns the parent and a child that is served beside it. Few labels make many names, so that everything
-// meets everything: delegations below empty names, wildcards beside names, chains of CNAMEs that end in all possible
-// ways.
+// makeZones returns the parent and a child. Few labels make many names, so that all features combine: delegations
+// below empty non-terminals, wildcards beside names, chains of CNAMEs with every possible end.
 func makeZones(rnd *rand.Rand) (parent, below string) {
 	var b strings.Builder
 	soa := "SOA ns1 hostmaster 7 3600 600 86400 300\n"
@@ -45,13 +44,13 @@ func makeZones(rnd *rand.Rand) (parent, below string) {
 	fmt.Fprintf(&b, "long DNAME %sa\n", strings.Repeat(strings.Repeat("l", 60)+".", 3))
 	labels := []string{"a", "b", "c", "d"}
 	pick := func() string { return labels[rnd.IntN(len(labels))] }
-	names := map[string]string{} // what owns them: data, alias, cut, dname
+	names := map[string]string{} // the kind of owner: data, alias, cut, dname
 	free := func(n string) bool {
 		if names[n] != "" {
 			return false
 		}
 		for have, what := range names {
-			// Nothing below a cut or a DNAME, and neither above anything.
+			// Nothing may be below a cut or a DNAME.
 			if (what == "cut" || what == "dname") && strings.HasSuffix(n, "."+have) {
 				return false
 			}
@@ -122,7 +121,7 @@ var types = []uint16{
 	mdns.TypeTXT, mdns.TypeTXT, mdns.TypeSRV, mdns.TypeDS, mdns.TypeHTTPS, mdns.TypeANY, 65280,
 }
 
-// drawQuestion makes a name out of the labels of the zones, now and then with one that cannot be an owner name.
+// drawQuestion makes a name of the zones' labels, sometimes with a label that cannot be an owner.
 func drawQuestion(rnd *rand.Rand) *mdns.Msg {
 	labels := []string{"a", "b", "c", "d", "a", "b", "c", "d", "*", "x", "ns1", "child", "www", "back", "w", "mail", "big", "long", "A", "_tcp", "_sip", `odd\.label`, `\000\255`}
 	n := rnd.IntN(6)
@@ -143,13 +142,12 @@ func drawQuestion(rnd *rand.Rand) *mdns.Msg {
 	return m
 }
 
-// said is an answer in a form that two servers agree on.
 type said struct {
 	rcode     string
 	aa        bool
 	answer    string
-	authority string // of a denial or a referral: some servers add NS to answers, and may
-	glue      string // what stands below the cut of a referral
+	authority string // of a denial or a referral; servers may add NS to other answers
+	glue      string // below the cut of a referral
 }
 
 func readAnswer(m *mdns.Msg) said {
@@ -177,7 +175,7 @@ func readAnswer(m *mdns.Msg) said {
 	return s
 }
 
-// endsAtCut: the answer is a chain that ends at the cut which the NS is of.
+// endsAtCut reports whether the answer is a chain that ends at the cut of the NS.
 func endsAtCut(m *mdns.Msg, ns mdns.RR) bool {
 	if len(m.Answer) == 0 {
 		return false
@@ -233,7 +231,6 @@ func TestPlainAnswers(t *testing.T) {
 	const seed = 20180312
 	parent, below := makeZones(rand.New(rand.NewPCG(seed, 1)))
 	ours := subject.Start(t, primary.Config{}, subject.Zone(t, parent), subject.Zone(t, below))
-	// The neighbours read what we publish: one text for all three.
 	var files []rig.PrimaryZone
 	for _, s := range []string{apex, child} {
 		z, ok := ours.ByUID(s)
@@ -269,7 +266,7 @@ func TestPlainAnswers(t *testing.T) {
 				if len(m.Answer)+len(m.Ns) > 0 {
 					t.Errorf("half an answer: %v", m)
 				}
-				continue // TCP asks the same questions
+				continue // TCP gets the same questions
 			}
 			got := readAnswer(m)
 			counts[got.rcode]++
@@ -302,7 +299,7 @@ func TestPlainAnswers(t *testing.T) {
 	}
 }
 
-// explainDifference makes equal what may differ and says why it may; empty where nothing was.
+// explainDifference removes a permitted difference and returns the reason, or "".
 func explainDifference(peer, network string, q *mdns.Msg, theirs *said, ours said) string {
 	switch {
 	case *theirs == ours:

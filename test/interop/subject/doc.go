@@ -1,16 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package subject is the server that the interop tests hold against real neighbours: the
-// hidden primary over a zoneview.Set, with zones made from master files.
+// Package subject is the server under test in test/interop: the hidden primary over a zoneview.Set, with zones from
+// master files.
 //
 // It promises:
 //
-//  1. A zone made from a master file has the file's records and nothing else.
-//  2. A server that Start starts has ended when the test has.
+//  1. A zone from a master file has exactly the file's records.
+//  2. A server from Start ends before the test.
 //
-// It does not know what a right answer is: that is said by the neighbours of test/rig,
-// which share no code with it.
+// It does not know right answers: these come from the servers of test/rig, which share no code with this package.
 //
-// Read subject.go; there is nothing else.
+// Read subject.go.
 package subject

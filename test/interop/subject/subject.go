@@ -27,14 +27,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Loopback is the prefix that transfers are allowed to, but for Outside.
+// Loopback is the allowed prefix for transfers.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
-// Outside is a loopback address that Loopback does not cover.
+// Outside is a loopback address not in Loopback.
 var Outside = netip.MustParseAddr("127.99.0.1")
 
-// Zone makes a zone of the default view from a master file with exactly one SOA. Its uid
-// is its name, so a zone made again from other text replaces it in a Set.
+// Zone makes a zone of the default view from a master file with one SOA. The name is the uid, so new text replaces
+// the old zone in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
 	header, s, sets, err := parseZone(text)
@@ -108,7 +108,7 @@ func readSOA(rr zonefile.RR) (content.Header, serial.Serial, error) {
 	}, serial.Serial(n[0]), nil
 }
 
-// Step is the step that takes rows out of a zone and puts others in; RRsets that come have a TTL of 300 s.
+// Step returns the step that removes and adds rows. Added RRsets have a TTL of 300 s.
 func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) content.Step {
 	t.Helper()
 	type key struct {
@@ -150,18 +150,14 @@ func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) cont
 	return step
 }
 
-// Serving is a running primary and the zones it serves.
 type Serving struct {
 	*zoneview.Set
 	Primary *primary.Primary
 	Addr    netip.AddrPort
-	// Stop ends it before the test does.
-	Stop func()
+	Stop    func()
 }
 
-// Start serves these zones on a free loopback port until the test ends. Fields
-// that the configuration leaves open are filled in: the default view, and transfers for Loopback
-// with any of the keys.
+// Start serves zones of the default view on a free loopback port until the test ends, with transfers for Loopback.
 func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	c.Views = []string{""}
@@ -169,7 +165,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is Start for a primary whose peers are those of its classes. It listens where it is told to, if it is.
+// StartClasses is for peers from classes. A configured address is kept.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})
@@ -194,21 +190,18 @@ func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) S
 	return Serving{Set: set, Primary: p, Addr: p.Addr(), Stop: stop}
 }
 
-// Keys are keys from text in BIND's syntax.
 func Keys(t testing.TB, text string) []tsig.Key {
 	t.Helper()
 	keys := must.Get(tsig.ParseKeys(text))(t)
 	return keys
 }
 
-// Within is a context that ends with the test or after d.
 func Within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// SameRecords fails the test at the first difference of two sorted lists of records.
 func SameRecords(t testing.TB, got, want []string) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {

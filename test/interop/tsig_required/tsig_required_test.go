@@ -1,9 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tsig_required proves: where a key is asked for, nothing of a zone leaves without
-// it, and what a real client with a wrong key, a wrong secret or no key gets is what
-// RFC 8945 §5.2 says.
+// Package tsig_required proves: if a key is required, no zone data leaves without that key, and a real client with a
+// wrong key, a wrong secret or no key gets the answers of RFC 8945 §5.2.
 package tsig_required
 
 import (
@@ -61,8 +60,8 @@ func TestDigIsToldWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A BIND with the wrong secret never has the zone; one with the right secret verifies
-// every message of the same server's transfer.
+// A BIND with the wrong secret never gets the zone. A BIND with the right secret verifies every message of the
+// transfer.
 func TestBINDWithTheWrongSecretGetsNothing(t *testing.T) {
 	ctx := subject.Within(t, time.Minute)
 	serving := subject.Start(t, primary.Config{Keys: subject.Keys(t, key.Statement())}, subject.Zone(t, zone))
@@ -75,7 +74,7 @@ func TestBINDWithTheWrongSecretGetsNothing(t *testing.T) {
 	}
 	wrong, right := start(wrongSecret), start(key)
 	must.Succeed(t, right.WaitSerial(ctx, "example.org.", 7))
-	// It has been refused when its log says so; only then is having nothing a result.
+	// Only after a logged refusal does the missing zone count.
 	for !strings.Contains(wrong.Log(), "NOTAUTH") && !strings.Contains(wrong.Log(), "BADSIG") && !strings.Contains(wrong.Log(), "tsig indicates error") {
 		select {
 		case <-ctx.Done():

@@ -24,19 +24,18 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Names of the install manifests.
+// Names in the install manifests.
 const (
 	InstallNamespace = "kubizone-system"
 	ServerName       = "kubizone-apiserver" // service account and service
 	APIServiceName   = "v1alpha1.kubi.zone"
 )
 
-// groups are those that a server serves.
 var groups = []string{"kubi.zone", "bind9.kubi.zone"}
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// Namespace makes a namespace that may be there already.
+// Namespace creates a namespace, or accepts the existing namespace.
 func (k *Kube) Namespace(ctx context.Context, name string) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -53,8 +52,7 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount is the path of a kubeconfig with a token of the service account, good for a day, and its namespace, as
-// a pod has them; the account and its namespace are made where they are missing.
+// ServiceAccount returns a kubeconfig with a token, valid for a day, and creates a missing account or namespace.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -80,8 +78,7 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 	return k.kubeconfigPath(user), nil
 }
 
-// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") rules in one namespace by a Role and its binding,
-// named like the user; in all namespaces where namespace is empty.
+// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") a Role, or a ClusterRole if namespace is empty.
 func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv1.PolicyRule) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -107,7 +104,6 @@ func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv
 	return err
 }
 
-// Bind gives a user what a ClusterRole allows, in one namespace.
 func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -121,8 +117,8 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are the rights of an aggregated server beside those of extension-apiserver-authentication-reader and
-// system:auth-delegator: what its admission and its flow control read, and whose namespaces it serves.
+// delegated are the rights of an aggregated server for admission, flow control and watching namespaces, beside those
+// of extension-apiserver-authentication-reader and system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
@@ -135,8 +131,8 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate makes the service account of an aggregated server with the rights that one needs, and returns the path of
-// its kubeconfig, for --kubeconfig, --authentication-kubeconfig and --authorization-kubeconfig.
+// Delegate creates the service account of an aggregated server, and returns a kubeconfig for --kubeconfig,
+// --authentication-kubeconfig and --authorization-kubeconfig.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -167,9 +163,8 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	return kubeconfig, nil
 }
 
-// Aggregate registers what listens on a loopback port as kubi.zone/v1alpha1: a Service of type ExternalName and the
-// APIService with the CA (PEM) that signed its serving certificate, which must be for ServingHosts. It does not wait:
-// see WaitAvailable.
+// Aggregate registers the server by an ExternalName Service and APIServices with the CA (PEM) of its certificate for
+// ServingHosts.
 func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
 	if err := k.Namespace(ctx, InstallNamespace); err != nil {
 		return err
@@ -219,7 +214,6 @@ func (k *Kube) replaceService(ctx context.Context, clients *kubernetes.Clientset
 	return err
 }
 
-// Unaggregate takes the APIServices away, if there are any.
 func (k *Kube) Unaggregate(ctx context.Context) error {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -233,8 +227,8 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 	return nil
 }
 
-// WaitAvailable returns when kube-apiserver says that the APIService is available, or with want false that it is not,
-// and gives the condition's reason and message.
+// WaitAvailable waits until the APIService is available, or unavailable, and returns the reason and message of the
+// condition.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -267,8 +261,8 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions returns when kube-apiserver serves the kinds of all CustomResourceDefinitions, and clients discover
-// them: one that is Established is discovered some time later.
+// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which lags behind
+// condition Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -327,8 +321,8 @@ func checkDefinitions(ctx context.Context, client dynamic.Interface, found disco
 	return nil
 }
 
-// ServingHosts are what the serving certificate of an aggregated server must be for: kube-apiserver asks for the name
-// of the Service, clients that go straight to it for the address.
+// ServingHosts are the hosts of an aggregated server's certificate: kube-apiserver verifies the name of the Service,
+// direct clients the address.
 func ServingHosts() []string {
 	return []string{ServerName + "." + InstallNamespace + ".svc", "localhost", "127.0.0.1"}
 }

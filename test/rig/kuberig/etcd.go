@@ -19,22 +19,22 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Etcd is a member of its own cluster, inside this process, that listens on loopback.
+// Etcd is the only member of an etcd cluster, inside this process, on loopback.
 type Etcd struct {
-	Endpoint string // http://127.0.0.1:port, https where clients need a certificate
+	Endpoint string // http://127.0.0.1:port, or https with client certificates
 
 	server *embed.Etcd
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close, without TLS. Nothing is synced to disk: a killed process loses nothing by
-// that, and a power failure is not what the rig is for.
+// StartEtcd runs a member on dir until Close, without TLS and without fsync: a killed process loses nothing, and the
+// rig simulates no power failure.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{})
 }
 
-// StartSecureEtcd is StartEtcd with TLS: the authority signed the member's certificate, and the member takes no client
-// without a certificate of it.
+// StartSecureEtcd is StartEtcd with TLS: the authority signs the member's certificate, and clients need a certificate
+// of that authority.
 func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) (*Etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.WatchProgressNotifyInterval = 5 * time.Second // as a cluster's etcd is set for consistent reads from caches
+	c.WatchProgressNotifyInterval = 5 * time.Second // the setting of clusters with consistent reads from caches
 	c.TickMs, c.ElectionMs = 20, 200
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	server, err := embed.StartEtcd(c)
@@ -94,5 +94,5 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	return nil, fmt.Errorf("etcd on %s: %w", dir, err)
 }
 
-// Close ends the member, once. Its directory stays.
+// Close keeps the directory.
 func (e *Etcd) Close() { e.once.Do(e.server.Close) }

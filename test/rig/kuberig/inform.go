@@ -18,26 +18,25 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Informer follows a resource as client-go's informers do, and counts what it costs. Nothing of it is a subject's code.
+// Informer is client-go's, without code of the server under test, and counts the requests.
 type Informer struct {
 	mu      sync.Mutex
-	objects map[string]string // by namespace and name, their versions
-	last    int64             // version of an event
+	objects map[string]string // versions of objects, by namespace and name
+	last    int64             // version of the last event
 	synced  chan struct{}
 	once    sync.Once
 	counts  Informed
 }
 
-// Informed counts what an informer has asked and was told.
 type Informed struct {
 	Lists, Watches, Events int
-	// Whole are the watches that begin with all objects (KEP-3157): as a list, one passes over events.
+	// Whole counts the watches that begin with all objects (KEP-3157), and so replace a list.
 	Whole int
-	// Disorder are events whose version is not above the one before.
+	// Disorder counts the events whose version is not above that of the event before.
 	Disorder int
 }
 
-// Inform begins to follow what of reads; it ends with ctx.
+// Inform follows a resource until ctx ends.
 func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runtime.Object) *Informer {
 	i := &Informer{objects: map[string]string{}, synced: make(chan struct{})}
 	counted := &cache.ListWatch{
@@ -59,10 +58,9 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 	return i
 }
 
-// Synced is closed when it has everything for the first time.
+// Synced is closed after the first full list.
 func (i *Informer) Synced() <-chan struct{} { return i.synced }
 
-// Has are the versions of all objects that it has, by namespace and name.
 func (i *Informer) Has() map[string]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -81,7 +79,6 @@ func (i *Informer) addCount(f func(*Informed)) {
 	f(&i.counts)
 }
 
-// told is where the reflector puts what it hears.
 type told struct{ i *Informer }
 
 var _ cache.ReflectorStore = told{}

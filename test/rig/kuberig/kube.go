@@ -25,24 +25,21 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// FrontProxyName is the only common name that kube-apiserver's front proxy certificate may carry.
+// FrontProxyName is the only common name accepted in the certificate of kube-apiserver's front proxy.
 const FrontProxyName = "front-proxy-client"
 
-// controllers are those of kube-controller-manager that meet aggregated resources: no machine is needed for any.
+// controllers are the controllers of kube-controller-manager that handle aggregated resources. None needs a node.
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
-// sparing is what Kubernetes' programs have in their environment: memory is there, and a tenth of their CPU time
-// would be for garbage.
+// sparing saves the tenth of CPU time that Kubernetes' programs spend on garbage.
 var sparing = []string{"GOGC=400"}
 
-// KubeConfig says what runs beside kube-apiserver and how.
 type KubeConfig struct {
-	// ControllerManager starts kube-controller-manager at once; StartControllerManager does it later. A
-	// server of an aggregated API that is there before it starts is seen at once by its garbage collector and quota,
-	// else within half a minute.
+	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. Its garbage collector
+	// and quota see an aggregated API registered before at once, else within half a minute.
 	ControllerManager bool
-	// Controllers are further ones of kube-controller-manager, by name.
+	// Controllers names further controllers of kube-controller-manager.
 	Controllers []string
 	// Args are further flags of kube-apiserver, ManagerArgs of kube-controller-manager.
 	Args, ManagerArgs []string
@@ -50,10 +47,10 @@ type KubeConfig struct {
 
 // Kube is a control plane: etcd, kube-apiserver with RBAC and aggregation, and on request kube-controller-manager.
 type Kube struct {
-	Addr netip.AddrPort // where kube-apiserver listens
+	Addr netip.AddrPort // of kube-apiserver
 
-	ClusterCA    *rig.Authority // signs kube-apiserver, its users and what it aggregates
-	FrontProxyCA *rig.Authority // signs the client certificate with which kube-apiserver passes users on to aggregated servers
+	ClusterCA    *rig.Authority // signs kube-apiserver, users and aggregated servers
+	FrontProxyCA *rig.Authority // signs kube-apiserver's client certificate for aggregated servers
 
 	dir       string
 	etcd      *Etcd
@@ -64,8 +61,7 @@ type Kube struct {
 	admin     *rest.Config
 }
 
-// StartKube starts etcd and kube-apiserver with their data, certificates and kubeconfigs below dir and returns when
-// kube-apiserver is ready. A program that was not built is a *Missing. The caller calls Close.
+// StartKube returns when etcd and kube-apiserver are ready, with files below dir. The caller calls Close.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -156,7 +152,7 @@ func (k *Kube) writeCertificates() error {
 	if err != nil {
 		return err
 	}
-	// Any key pair will do for tokens; a certificate is one of the forms that kube-apiserver reads public keys in.
+	// Any key pair serves for tokens; kube-apiserver reads the public key from a certificate.
 	accounts, err := k.ClusterCA.Client("service accounts")
 	if err != nil {
 		return err
@@ -169,8 +165,7 @@ func (k *Kube) writeCertificates() error {
 	return nil
 }
 
-// StartControllerManager starts kube-controller-manager with the controllers that need no machine: namespaces, garbage
-// collection, quota, service accounts, aggregated cluster roles.
+// StartControllerManager starts kube-controller-manager with controllers, and those of KubeConfig.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
 	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
@@ -195,7 +190,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// It makes itself a serving certificate that no client can know.
+	// kube-controller-manager serves with a self-signed certificate that clients cannot know.
 	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)
@@ -203,7 +198,6 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	return nil
 }
 
-// waitReady returns when the path answers 200.
 func waitReady(ctx context.Context, p *rig.Process, config *rest.Config, path string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -238,20 +232,16 @@ func waitReady(ctx context.Context, p *rig.Process, config *rest.Config, path st
 
 func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
-// URL is where kube-apiserver answers.
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
-// Admin is the configuration of a client in group system:masters, without limits of its own. The caller may change it.
+// Admin is of group system:masters, without rate limits. The caller may change the copy.
 func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
 
-// AdminKubeconfig is the path of the same as a kubeconfig.
 func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
 
-// Clients are typed clients of Kubernetes' own kinds for the administrator.
 func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewForConfig(k.Admin()) }
 
-// Tenant is the path of a kubeconfig of a user with a client certificate of the cluster. It holds no rights: RBAC gives
-// them to the name or the groups.
+// Tenant returns a kubeconfig with a client certificate. The user has only the rights that RBAC grants.
 func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
 	if _, err := k.makeClient(name, groups...); err != nil {
 		return "", err
@@ -278,7 +268,7 @@ func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.C
 	return ClientConfig(k.kubeconfigPath(name))
 }
 
-// writeKubeconfigIn writes the kubeconfig of a user. The namespace is that of its context; "": default.
+// writeKubeconfigIn writes the kubeconfig of a user. namespace is that of the context; empty: default.
 func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
@@ -288,8 +278,7 @@ func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthI
 	return clientcmd.WriteToFile(*config, k.kubeconfigPath(name))
 }
 
-// ClientConfig is what a kubeconfig says, without client-go's limit on the rate of requests: a rig has no rate to
-// protect.
+// ClientConfig reads a kubeconfig and removes client-go's rate limit.
 func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -299,36 +288,31 @@ func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// FrontProxy is the certificate by which an aggregated server knows that identity headers come from kube-apiserver.
+// FrontProxy returns the certificate by which an aggregated server trusts identity headers of kube-apiserver.
 func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause stops kube-apiserver in its tracks: its connections stay and nothing answers on them. Resume lets it go on.
+// Pause leaves connections open and unanswered.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
-// Resume undoes Pause.
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
 
-// Log is what kube-apiserver wrote so far (its last megabyte at least).
+// Log returns at least the last megabyte.
 func (k *Kube) Log() string { return k.apiserver.Log() }
 
-// ControllerManagerLog is what kube-controller-manager wrote so far (its last megabyte at least).
 func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }
 
-// Pid is the process id of kube-apiserver.
 func (k *Kube) Pid() int { return k.apiserver.Pid() }
 
-// Etcd is the endpoint of the member that kube-apiserver stores everything in.
 func (k *Kube) Etcd() string { return k.etcd.Endpoint }
 
-// Close ends what runs and removes the directory.
 func (k *Kube) Close() error {
 	if k.manager != nil {
 		k.manager.End()
 	}
 	if k.apiserver != nil {
-		// One that is paused would not hear that it shall end.
+		// A paused process does not react to SIGTERM.
 		k.apiserver.Signal(syscall.SIGCONT)
 		k.apiserver.End()
 	}

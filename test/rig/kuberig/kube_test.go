@@ -29,8 +29,8 @@ func makeClients(t *testing.T, kubeconfig string) *kubernetes.Clientset {
 	return c
 }
 
-// A control plane knows its tenants by certificate and by token, gives them what they were granted and no more, does
-// not answer while it is paused, deletes a namespace, and is gone after Close.
+// A control plane authenticates tenants by certificate and by token, authorizes only granted requests, does not
+// answer while paused, deletes a namespace, and is gone after Close.
 func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -54,7 +54,7 @@ func TestKube_tenantsHaveWhatTheyAreGranted(t *testing.T) {
 		}
 		must.Succeed(t, k.Grant(ctx, "team-a", who, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"},
 			Verbs: []string{"list"}}))
-		// The authorizer follows its informer.
+		// The authorizer follows an informer.
 		for err = errors.New("not asked"); err != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			_, err = c.CoreV1().ConfigMaps("team-a").List(ctx, metav1.ListOptions{})
 		}

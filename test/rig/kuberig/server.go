@@ -18,23 +18,22 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ServerConfig describes one replica of `kubizone apiserver` behind a control plane.
+// ServerConfig configures one replica of `kubizone apiserver` behind a control plane.
 type ServerConfig struct {
 	Program string // path of the kubizone binary
 	Kube    *Kube
-	// Kubeconfig is what the server asks kube-apiserver with: Kube.Delegate makes one.
+	// Kubeconfig is the server's client configuration for kube-apiserver, from Kube.Delegate.
 	Kubeconfig string
-	// Etcd is the endpoint that replicas share; empty: a member of the server's own in its directory.
+	// Etcd is the endpoint shared by replicas; empty: an embedded member in the server's directory.
 	Etcd string
-	// Addr is where it listens; zero: a free loopback port.
+	// Addr is the listening address; zero: a free loopback port.
 	Addr netip.AddrPort
-	// Serving is its certificate; zero: one of the cluster's authority for ServingHosts.
+	// Serving is the serving certificate; zero: from the cluster's authority, for ServingHosts.
 	Serving rig.Pair
 	Args    []string // further flags
-	Env     []string // KEY=value, beside what this process has
+	Env     []string // KEY=value, added to this process's environment
 }
 
-// Server is a running replica.
 type Server struct {
 	Addr netip.AddrPort
 
@@ -43,8 +42,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer starts a replica with everything it keeps below dir and returns when it is ready. The caller calls Stop,
-// Kill or Close. A server started again on the same dir without Etcd has its data.
+// StartServer returns when ready, with files below dir. The caller calls Stop, Kill or Close. Without Etcd, a restart
+// on the same dir has the old data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -88,20 +87,19 @@ func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, erro
 
 func (s *Server) findCertificate() string { return filepath.Join(s.dir, "serving") }
 
-// Rotate puts another serving certificate where the server reads it.
 func (s *Server) Rotate(serving rig.Pair) error {
 	_, _, err := serving.Write(s.findCertificate())
 	return err
 }
 
-// URL is where it answers without the aggregator.
+// URL is the server's own, not the aggregator's.
 func (s *Server) URL() string { return "https://" + s.Addr.String() }
 
 func (s *Server) makeAnonymousConfig() *rest.Config {
 	return &rest.Config{Host: s.URL(), TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.ClusterCA.PEM}}
 }
 
-// Direct is the configuration of a client that goes straight to the server as the user of the kubeconfig.
+// Direct bypasses the aggregator.
 func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	config, err := ClientConfig(kubeconfig)
 	if err == nil {
@@ -110,20 +108,16 @@ func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	return config, err
 }
 
-// Log is what the server wrote so far (its last megabyte at least).
 func (s *Server) Log() string { return s.process.Log() }
 
-// Pid is the process id.
 func (s *Server) Pid() int { return s.process.Pid() }
 
-// Ended is closed when the process is gone, however that came.
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// Signal sends a signal to the process: SIGSTOP makes it stand still with its connections open, SIGCONT lets it go on.
+// SIGSTOP pauses the process with open connections, SIGCONT resumes.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
-// Stop asks the server to end, as a kubelet does, and returns what it says to that. One that has not within ctx is
-// killed.
+// Stop sends SIGTERM, as a kubelet does. If ctx ends first, the process is killed.
 func (s *Server) Stop(ctx context.Context) error {
 	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -137,10 +131,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 }
 
-// Kill ends the server as a power failure does.
+// Kill sends SIGKILL and waits for the exit, like a power failure.
 func (s *Server) Kill() { s.process.Kill() }
 
-// Close ends the server and removes its directory.
 func (s *Server) Close() error {
 	select {
 	case <-s.process.Ended():

@@ -27,17 +27,14 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// programDir has the program of a container's image in its root.
 const programDir = "/opt/image"
 
-// longestPause is the longest one before a container that ends again and again is started once more.
 const longestPause = 30 * time.Second
 
-// container is a process with a root of its own.
 type container struct {
 	pod  *pod
 	spec *corev1.Container
-	// stop is closed to end it for good, stopped when it has ended.
+	// stop is closed to end the container for good; stopped is closed after the end.
 	stop, stopped chan struct{}
 
 	mu             sync.Mutex
@@ -45,7 +42,7 @@ type container struct {
 	since          metav1.Time
 	started, ready bool
 	restarts       int
-	former         string // what its former processes have written
+	former         string // output of former processes
 	mounted        []string
 }
 
@@ -71,12 +68,11 @@ func (c *container) readLog() string {
 	return c.former + c.process.Log()
 }
 
-// superviseProcess starts the process, and again when it has ended.
 func (c *container) superviseProcess() {
 	defer close(c.stopped)
 	for pause := time.Second; ; pause = min(2*pause, longestPause) {
 		process, err := c.startProcess()
-		if errors.As(err, new(*missing)) { // a Secret of a variable
+		if errors.As(err, new(*missing)) { // a Secret of an environment variable
 			c.unmountAll()
 			select {
 			case <-c.stop:
@@ -121,7 +117,7 @@ func (c *container) superviseProcess() {
 	}
 }
 
-// endProcess runs the preStop and has the process end until ctx does; then it is killed.
+// endProcess runs the preStop hook first. When ctx ends, the process is killed.
 func (c *container) endProcess(ctx context.Context) {
 	if hooks := c.spec.Lifecycle; hooks != nil && hooks.PreStop != nil {
 		select {
@@ -148,10 +144,9 @@ func (c *container) endProcess(ctx context.Context) {
 	killOthers(process)
 }
 
-// killOthers ends what a process has started and left: a container ends with its first process.
+// killOthers kills the children left by a process: a container ends with the first process.
 func killOthers(process *rig.Process) { _ = syscall.Kill(-process.Pid(), syscall.SIGKILL) }
 
-// startProcess starts the process.
 func (c *container) startProcess() (*rig.Process, error) {
 	if err := c.makeRoot(); err != nil {
 		return nil, err
@@ -172,7 +167,6 @@ func (c *container) startProcess() (*rig.Process, error) {
 	return process, err
 }
 
-// makeCommand returns a process in the container.
 func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 	spec := &c.pod.object.Spec
 	environment, err := c.pod.readEnvironment(c.spec)
@@ -180,7 +174,7 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	program := arguments[0]
-	if !path.IsAbs(program) { // one of this machine
+	if !path.IsAbs(program) { // a program of this machine
 		if program, err = rig.Find(program, "the image "+c.spec.Image); err != nil {
 			return nil, err
 		}
@@ -193,13 +187,12 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 		}
 	}
 	user, group, further := userOf(spec, c.spec)
-	// A process that is not root's has no capability, and on a file system without set-user-ID it gets none.
+	// A non-root process has no capability, and gains none on a file system without set-user-ID.
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.findRoot(), Credential: &syscall.Credential{Uid: user, Gid: group,
 		Groups: further}}
 	return command, nil
 }
 
-// readImage returns the last part of the name of the image.
 func (c *container) readImage() string {
 	name, _, _ := strings.Cut(c.spec.Image, "@")
 	name, _, _ = strings.Cut(path.Base(name), ":")
@@ -208,11 +201,10 @@ func (c *container) readImage() string {
 
 func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
 
-// makeRoot mounts a root: what this machine has, below a layer of the container's own, with the program of the image
-// and the volumes.
+// makeRoot mounts the root: an overlay above this machine's files, with the image's program and the volumes.
 func (c *container) makeRoot() error {
-	// A process that starts meanwhile would have the files that are written here until it has become another program,
-	// and what has an open file cannot be made read-only.
+	// A process forked meanwhile would inherit files opened for writing here until exec, and keep a mount from
+	// becoming read-only.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	dir := filepath.Join(c.pod.dir, c.spec.Name)
@@ -270,7 +262,7 @@ func (c *container) makeRoot() error {
 	return nil
 }
 
-// mountAt mounts something at a path of the root, which is made where it is missing.
+// mountAt mounts source at a path of the root, and creates the path if missing.
 func (c *container) mountAt(source, target, kind string, flags uintptr, options string) error {
 	at := c.inRoot(target)
 	info, err := os.Stat(source)
@@ -297,12 +289,11 @@ func (c *container) mountAt(source, target, kind string, flags uintptr, options 
 	return nil
 }
 
-// remountReadOnly makes a mount read-only.
 func (c *container) remountReadOnly(target string) error {
 	return syscall.Mount("", c.inRoot(target), "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID, "")
 }
 
-// inRoot is a path of the root as this process sees it. /var/run is a symbolic link, which leads out of the root here.
+// inRoot maps a path of the root to a path of this process. The symbolic link /var/run would lead out of the root.
 func (c *container) inRoot(target string) string {
 	if below, is := strings.CutPrefix(target, "/var/run/"); is {
 		target = "/run/" + below
@@ -310,7 +301,7 @@ func (c *container) inRoot(target string) string {
 	return filepath.Join(c.findRoot(), target)
 }
 
-// unmountAll takes all mounts away. One that is busy goes with the processes that have it.
+// A busy mount goes with the last process.
 func (c *container) unmountAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

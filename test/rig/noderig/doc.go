@@ -1,24 +1,22 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package noderig is a node of a cluster without containers: a kubelet, a proxy of Services and cluster DNS in one. A
-// pod is a network namespace, and each of its containers a process in it, with a root of its own over that of this
-// machine. So manifests run as they are shipped: with their ServiceAccounts and rights, users, volumes, probes and
-// Services. It is apart from package kuberig because it takes root and Linux. The kubelet of test/fleet takes neither:
-// its pods have the loopback interface in common, with ports and directories that their specs do not have.
+// Package noderig is a cluster node without containers: a kubelet, a proxy of Services and cluster DNS in one. A pod
+// is a network namespace, and each container a process with a root over that of this machine, so manifests run as
+// shipped: with rights, users, volumes, probes and Services. Unlike kuberig and the kubelet of test/fleet, noderig
+// needs root and Linux.
 //
-// It promises, beside what package rig promises:
+// It promises, beside the promises of package rig:
 //
-//  1. Tests run in namespaces of their own (Main): with the first process of them all others end, and mounts, network
-//     namespaces, rules of nftables and files go, however the test ended. No name outside is taken, so any number of
-//     packages run at the same time.
-//  2. A pod has what its spec says: user and groups, no capability, a read-only root, tokens of its ServiceAccount that
-//     are bound to it, volumes that change as one when their objects change, probes, preStop and grace. A spec that
-//     asks for something else that its processes would see fails the test.
-//  3. A Service has an address that is translated to pods that are ready, and a name. NetworkPolicies, limits of
-//     resources and seccomp profiles are not enforced.
+//  1. Tests run in namespaces of their own (Main), which go with all processes, mounts and files,
+//     however the test ended. Any number of packages run at the same time.
+//  2. A pod has the properties of its spec: user and groups, no capability, a read-only root,
+//     bound ServiceAccount tokens, volumes updated atomically, probes, preStop and grace. A spec
+//     with any other property visible to processes fails the test.
+//  3. A Service has a name and an address that is translated to ready pods. NetworkPolicies,
+//     resource limits and seccomp profiles are not enforced.
 //
-// It does not know what runs in the pods.
+// It does not know the programs in the pods.
 //
 // Read main.go first, then node.go and pod.go.
 package noderig

@@ -24,32 +24,30 @@ import (
 )
 
 const (
-	// nodeEnv has a process be the first one of the namespaces: the directory of the node, and its programs.
+	// nodeEnv marks the first process of the namespaces; the value is a furniture in JSON.
 	nodeEnv = "KUBIZONE_TEST_NODE"
-	// hostAddress is the node's, as pods see it.
+	// hostAddress is the node's address in the pod network.
 	hostAddress = "10.0.0.1"
-	// gateway is what pods send their packets to.
-	gateway = "169.254.1.1"
+	gateway     = "169.254.1.1"
 )
 
-// furniture is what the first process of the namespaces is told.
+// furniture has the node's directory and programs, for the first process of the namespaces.
 type furniture struct {
 	Dir      string
 	Programs map[string]string
 }
 
-// Programs are those of containers, by the last part of the name of the image.
+// Programs maps the last part of an image's name to the path of the container's program.
 type Programs map[string]string
 
 var (
-	// here is what this process was told, where it is the first of the namespaces.
 	here furniture
-	// errAbsent is why there are no namespaces.
+	// errAbsent is the reason why this process has no namespaces.
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs the tests of a package in namespaces of their own and returns the exit code: TestMain calls it. find gives
-// the programs of containers, before the network is left; it may build some in a directory.
+// Main runs the tests of a package in new namespaces and returns the exit code. find returns the programs of
+// containers while the network is still reachable, and may build some into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
 		if err := furnishNode(told); err != nil {
@@ -68,7 +66,6 @@ func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, er
 	return code
 }
 
-// enterNamespaces runs this program again, in the namespaces.
 func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error)) (code int, err error) {
 	switch {
 	case testing.Short():
@@ -107,7 +104,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 		}
 		return 0, err
 	}
-	// go test asks for the goroutines of a test that is late.
+	// go test sends SIGQUIT to a test that exceeds the time limit, for a dump of goroutines.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
@@ -125,8 +122,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 	return 1, nil
 }
 
-// furnishNode makes the network and the directories of the node. All of it is in namespaces of this process, so nothing
-// of it is taken away again.
+// furnishNode sets up the network and directories of the node. The namespaces of this process clean up.
 func furnishNode(told string) error {
 	if err := json.Unmarshal([]byte(told), &here); err != nil {
 		return err
@@ -141,7 +137,7 @@ func furnishNode(told string) error {
 	}{
 		{"", "/", "", syscall.MS_REC | syscall.MS_PRIVATE, ""},
 		{"proc", "/proc", "proc", syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC, ""},
-		{"tmpfs", "/run", "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"}, // network namespaces have their names here
+		{"tmpfs", "/run", "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"}, // ip keeps the names of network namespaces here
 		{"tmpfs", here.Dir, "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"},
 	} {
 		if err := syscall.Mount(one.source, one.target, one.kind, one.flags, one.options); err != nil {
@@ -153,12 +149,12 @@ func furnishNode(told string) error {
 			return err
 		}
 	}
-	// host0 is where packets to Services go before they are translated: a bridge without ports takes any.
+	// Packets to Services leave by host0 until they are translated: a bridge without ports accepts any.
 	return setNetwork("", "link set lo up", "link add host0 type bridge", "link set host0 up",
 		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
 }
 
-// setNetwork carries out commands of ip in a network namespace, "" for the node's.
+// An empty name is the node's namespace.
 func setNetwork(namespace string, commands ...string) error {
 	program, err := rig.Find("ip", "apt-get install iproute2")
 	if err != nil {
@@ -176,7 +172,7 @@ func setNetwork(namespace string, commands ...string) error {
 	return nil
 }
 
-// Dir is a directory for files of the tests, which is gone when they have ended.
+// Dir is removed when the tests end.
 func Dir(t *testing.T) string {
 	t.Helper()
 	rig.SkipMissing(t, errAbsent)

@@ -30,7 +30,7 @@ import (
 
 const nodeName = "node"
 
-// KubeConfig is what kuberig.StartKube starts for a node: pods reach kube-apiserver, and their controllers run.
+// With KubeConfig, pods reach kube-apiserver, and workload controllers run.
 func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,
@@ -39,7 +39,6 @@ func KubeConfig() kuberig.KubeConfig {
 	}
 }
 
-// Node runs all pods of a cluster.
 type Node struct {
 	ctx  context.Context
 	core kubernetes.Interface
@@ -54,10 +53,10 @@ type Node struct {
 	mu      sync.Mutex
 	running map[types.UID]*pod
 	placed  int
-	all     []*pod // those that have ended too
+	all     []*pod // also pods that have ended
 }
 
-// StartNode has a cluster with KubeConfig run its pods until ctx ends. fail is told what the node cannot do.
+// StartNode runs the pods of a cluster with KubeConfig until ctx ends. Failures are reported to fail.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
 	if errAbsent != nil {
 		return nil, errAbsent
@@ -108,7 +107,6 @@ func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node
 	return n, nil
 }
 
-// runPod runs a pod until it is gone.
 func (n *Node) runPod(object *corev1.Pod) {
 	if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
 		return
@@ -138,15 +136,13 @@ func (n *Node) runPod(object *corev1.Pod) {
 	}()
 }
 
-// reportFailure tells the test what the node cannot do, while there is one.
 func (n *Node) reportFailure(err error) {
 	if n.ctx.Err() == nil {
 		n.fail(err)
 	}
 }
 
-// findPods returns the pods of a namespace whose names begin so, those that have ended too; the last one made is the
-// last.
+// findPods returns pods with a name prefix, also ended pods, oldest first.
 func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +154,6 @@ func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	return found
 }
 
-// Logs are what containers of pods of a namespace whose names begin so have written, those of pods that have ended too.
 func (n *Node) Logs(namespace, prefix string) map[string]string {
 	logs := map[string]string{}
 	for _, p := range n.findPods(namespace, prefix) {
@@ -169,7 +164,7 @@ func (n *Node) Logs(namespace, prefix string) map[string]string {
 	return logs
 }
 
-// Execute runs a program in a container of the last pod of a namespace whose name begins so, as `kubectl exec` does.
+// Execute, like `kubectl exec`, uses the newest pod with a name prefix.
 func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
 	found := n.findPods(namespace, prefix)
 	if len(found) == 0 {
@@ -198,8 +193,8 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids of the first process of a container and of those that it has started, of the last pod of a
-// namespace whose name begins so. They are ids of this process's namespace.
+// Processes returns the ids, in this PID namespace, of a container's processes, for the newest pod with a name
+// prefix.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)
 	for _, p := range found[max(0, len(found)-1):] {

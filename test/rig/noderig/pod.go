@@ -26,21 +26,19 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// look is how often a pod is compared with its object, and its volumes with theirs.
+// look is the interval at which a pod and the volumes are compared with their objects.
 const look = 200 * time.Millisecond
 
-// pod is a pod as a network namespace and processes.
 type pod struct {
 	node             *Node
-	object           *corev1.Pod // as it was made
+	object           *corev1.Pod // as created
 	network, ip, dir string
 	containers       []*container
-	volumes          map[string]string // the directory of each
-	tokens           map[string]string // by their path in the volume
-	shown            corev1.PodStatus  // what its object says
+	volumes          map[string]string // directories by volume name
+	tokens           map[string]string // by volume and path
+	shown            corev1.PodStatus  // last status written
 }
 
-// runPod returns when the pod is gone, or cannot be run.
 func (p *pod) runPod() error {
 	if err := p.checkSpec(); err != nil {
 		return err
@@ -56,14 +54,14 @@ func (p *pod) runPod() error {
 		now, err := p.node.pods.Pods(p.object.Namespace).Get(p.object.Name)
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && now.UID != p.object.UID:
-			p.endContainers(0, started) // by force
+			p.endContainers(0, started) // deleted by force
 			return nil
 		case err != nil:
 			return err
 		case now.DeletionTimestamp != nil:
 			return p.terminatePod(time.Duration(ptr.Deref(now.DeletionGracePeriodSeconds, 30))*time.Second, started)
 		}
-		// What is missing is waited for. A pod that runs keeps the files that it has.
+		// The pod waits for a missing object. A running pod keeps old files.
 		if err := p.syncVolumes(); err != nil && !errors.As(err, new(*missing)) {
 			return err
 		} else if err == nil && !started {
@@ -83,7 +81,7 @@ func (p *pod) runPod() error {
 	}
 }
 
-// checkSpec refuses a spec of which something would be left out that its processes may see.
+// checkSpec refuses a spec with a field that the node ignores but the pod's processes would see.
 func (p *pod) checkSpec() error {
 	spec := &p.object.Spec
 	if len(spec.InitContainers)+len(spec.EphemeralContainers)+len(spec.HostAliases) > 0 || spec.HostNetwork || spec.HostPID || spec.HostIPC || spec.DNSConfig != nil {
@@ -109,7 +107,6 @@ func (p *pod) checkSpec() error {
 	return nil
 }
 
-// userOf is the user and the groups of a container.
 func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, further []uint32) {
 	pod, own := ptr.Deref(spec.SecurityContext, corev1.PodSecurityContext{}), ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
 	user = uint32(ptr.Deref(own.RunAsUser, ptr.Deref(pod.RunAsUser, 0)))
@@ -123,7 +120,6 @@ func userOf(spec *corev1.PodSpec, c *corev1.Container) (user, group uint32, furt
 	return user, group, further
 }
 
-// placePod binds the pod to the node and makes its network.
 func (p *pod) placePod() error {
 	pods := p.node.core.CoreV1().Pods(p.object.Namespace)
 	if p.object.Spec.NodeName == "" {
@@ -146,7 +142,7 @@ func (p *pod) placePod() error {
 		"route add "+gateway+" dev eth0 scope link", "route add default via "+gateway+" dev eth0")
 }
 
-// inNetwork does something in the pod's network: a process that it starts is there.
+// inNetwork calls do in the pod's network namespace, which processes started by do inherit.
 func (p *pod) inNetwork(do func() error) error {
 	network, err := os.Open(filepath.Join("/run/netns", p.network))
 	if err != nil {
@@ -165,13 +161,12 @@ func (p *pod) inNetwork(do func() error) error {
 	}
 	failed := do()
 	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
-		return errors.Join(failed, err) // the thread ends with the goroutine: no other one gets it
+		return errors.Join(failed, err) // the thread ends with the goroutine, so no other goroutine gets it
 	}
 	runtime.UnlockOSThread()
 	return failed
 }
 
-// terminatePod ends the pod as its deletion asks, and has its object go.
 func (p *pod) terminatePod(grace time.Duration, started bool) error {
 	p.endContainers(grace, started)
 	none := int64(0)
@@ -182,7 +177,6 @@ func (p *pod) terminatePod(grace time.Duration, started bool) error {
 	return err
 }
 
-// endContainers ends all containers, which have this time for it.
 func (p *pod) endContainers(grace time.Duration, started bool) {
 	if !started {
 		return
@@ -196,15 +190,13 @@ func (p *pod) endContainers(grace time.Duration, started bool) {
 	all.Wait()
 }
 
-// releaseMounts takes mounts and network away.
 func (p *pod) releaseMounts() {
 	for _, c := range p.containers {
 		c.unmountAll()
 	}
-	_ = setNetwork("", "netns del "+p.network) // with its end of the line the other one goes, and the route
+	_ = setNetwork("", "netns del "+p.network) // deletes both ends of the veth pair, and the route
 }
 
-// showStatus has the status of the object say how the pod is.
 func (p *pod) showStatus(started bool) error {
 	status := corev1.PodStatus{Phase: corev1.PodPending, HostIP: hostAddress, HostIPs: []corev1.HostIP{{IP: hostAddress}}}
 	ready := corev1.ConditionFalse

@@ -22,11 +22,9 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// impatience is how often a container that is not ready yet is probed, where its probe has a longer period: a kubelet
-// does so too, to see it sooner.
+// impatience bounds the interval for a container not ready yet, as in a kubelet.
 const impatience = 500 * time.Millisecond
 
-// probeProcess carries out the probes of a process until ctx ends.
 func (c *container) probeProcess(ctx context.Context, process *rig.Process) {
 	if of := c.spec.StartupProbe; of != nil {
 		failures := 0
@@ -71,7 +69,6 @@ func (c *container) probeProcess(ctx context.Context, process *rig.Process) {
 	}
 }
 
-// waitAndProbe waits and probes once.
 func (c *container) waitAndProbe(ctx context.Context, of *corev1.Probe, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -83,7 +80,7 @@ func (c *container) waitAndProbe(ctx context.Context, of *corev1.Probe, pause ti
 	return c.probeOnce(ctx, of) == nil
 }
 
-// probes verifies no certificate, as a kubelet does not.
+// Like a kubelet, without verifying certificates.
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {
@@ -114,7 +111,6 @@ func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {
 	return errors.ErrUnsupported
 }
 
-// addressOf returns where a port of the container is, by its number or its name.
 func (c *container) addressOf(port intstr.IntOrString) string {
 	number := port.IntValue()
 	for _, one := range c.spec.Ports {

@@ -30,10 +30,9 @@ const (
 	clusterDomain = "cluster.local"
 )
 
-// proxyLag is how late the node carries out a change of a Service or an EndpointSlice.
 const proxyLag = 50 * time.Millisecond
 
-// translateServices has packets to a Service go to its ready pods, as kube-proxy does.
+// translateServices translates packets from a Service to a ready pod, as kube-proxy does.
 func (n *Node) translateServices(changed <-chan struct{}) {
 	last := ""
 	for {
@@ -67,7 +66,6 @@ func setRules(rules string) error {
 	return nil
 }
 
-// makeRules returns those of nftables for all Services.
 func (n *Node) makeRules() (string, error) {
 	services, err := n.services.List(labels.Everything())
 	if err != nil {
@@ -105,7 +103,7 @@ func (n *Node) makeRules() (string, error) {
 	chain := func(name, hook string, rules ...string) string {
 		return fmt.Sprintf("chain %s {\n%s\n%s\n}\n", name, hook, strings.Join(rules, "\n"))
 	}
-	// What is still for a Service when it leaves the node, or passes it, is for one without a ready pod.
+	// A packet still addressed to a Service on leaving or passing the node has no ready pod.
 	reject := "ip daddr " + serviceRange + " reject"
 	return "table ip services\ndelete table ip services\ntable ip services {\n" +
 		chain("translated", "", translated...) +
@@ -116,7 +114,6 @@ func (n *Node) makeRules() (string, error) {
 		chain("output", "type filter hook output priority 0;", reject) + "}\n", nil
 }
 
-// listEndpoints returns where a port of a Service is: the pods that are ready.
 func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []netip.AddrPort, err error) {
 	all, err := n.slices.EndpointSlices(service.Namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}))
 	if err != nil {
@@ -145,8 +142,7 @@ func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []neti
 	return slices.Compact(ready), nil
 }
 
-// serveNames is cluster DNS: NAME.NAMESPACE.svc.cluster.local, of a Service without an address its ready pods. There
-// is no other name.
+// serveNames serves only NAME.NAMESPACE.svc.cluster.local, which for a headless Service are the ready pods.
 func (n *Node) serveNames() error {
 	answer := dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
 		reply := new(dns.Msg).SetRcode(question, dns.RcodeNameError)
@@ -179,7 +175,6 @@ func (n *Node) serveNames() error {
 	return nil
 }
 
-// resolveService returns the addresses of a Service.
 func (n *Node) resolveService(namespace, name string) (addresses []string, ok bool) {
 	service, err := n.services.Services(namespace).Get(name)
 	if err != nil {

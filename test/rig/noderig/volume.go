@@ -21,12 +21,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// missing is an object, or a key of one, that a pod waits for.
+// missing is the error for an object, or a key of an object, that a pod waits for.
 type missing struct{ what string }
 
 func (m *missing) Error() string { return m.what + " is missing" }
 
-// syncVolumes has the volumes as their objects are now.
 func (p *pod) syncVolumes() error {
 	user, _, _ := userOf(&p.object.Spec, &p.object.Spec.Containers[0])
 	group := -1
@@ -44,7 +43,7 @@ func (p *pod) syncVolumes() error {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return err
 				}
-				// The group may write to a claim, and any user of the pod to an emptyDir.
+				// The group may write to a claim, any user of the pod to an emptyDir.
 				mode := map[bool]os.FileMode{true: 0o777, false: 0o775}[v.EmptyDir != nil]
 				if err := os.Chown(dir, 0, group); err != nil {
 					return err
@@ -68,13 +67,12 @@ func (p *pod) syncVolumes() error {
 	return nil
 }
 
-// file is one of a volume. One with a token its user alone reads, whatever the volume says.
+// file is a file of a volume. Only the container's user reads a token, regardless of the volume's mode.
 type file struct {
 	data  []byte
 	token bool
 }
 
-// readVolume is what a volume has now.
 func (p *pod) readVolume(v *corev1.Volume) (files map[string]file, mode int32, err error) {
 	files = map[string]file{}
 	switch {
@@ -149,7 +147,6 @@ func reportMissing(what string, optional *bool) error {
 	return &missing{what}
 }
 
-// chooseKeys takes all keys, or those that are named.
 func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.KeyToPath, what string, optional *bool) error {
 	if items == nil {
 		for key, value := range data {
@@ -169,7 +166,7 @@ func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.Key
 	return nil
 }
 
-// readToken is a token of the pod's ServiceAccount that is bound to the pod. No test lasts as long as one is good.
+// readToken requests a token of the pod's ServiceAccount, bound to the pod. Tokens outlive every test.
 func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection) (string, error) {
 	at := volume + "/" + of.Path
 	if token, ok := p.tokens[at]; ok {
@@ -182,7 +179,7 @@ func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection)
 		request.Spec.Audiences = []string{of.Audience}
 	}
 	made, err := p.node.core.CoreV1().ServiceAccounts(p.object.Namespace).CreateToken(p.node.ctx, p.object.Spec.ServiceAccountName, request, metav1.CreateOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // the pod goes
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // the pod is being deleted
 		return "", &missing{"ServiceAccount " + p.object.Spec.ServiceAccountName}
 	}
 	if err != nil {
@@ -192,7 +189,6 @@ func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection)
 	return made.Status.Token, nil
 }
 
-// readField is a field of the pod by its path.
 func (p *pod) readField(of *corev1.ObjectFieldSelector) (string, error) {
 	if of != nil {
 		switch of.FieldPath {
@@ -213,7 +209,6 @@ func (p *pod) readField(of *corev1.ObjectFieldSelector) (string, error) {
 	return "", fmt.Errorf("noderig has no field %v", of)
 }
 
-// readEnvironment is the environment of a container.
 func (p *pod) readEnvironment(c *corev1.Container) ([]corev1.EnvVar, error) {
 	all := []corev1.EnvVar{
 		{Name: "PATH", Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, {Name: "HOME", Value: "/"}, {Name: "HOSTNAME", Value: p.object.Name},
@@ -248,8 +243,8 @@ func (p *pod) readEnvironment(c *corev1.Container) ([]corev1.EnvVar, error) {
 	return all, nil
 }
 
-// replaceFiles has a directory have these files, and all of them from one moment on, as a kubelet does: they are in a
-// directory that the symbolic link ..data leads to.
+// replaceFiles replaces all files of a directory at once, as a kubelet does: the symbolic link ..data moves to a new
+// directory.
 func replaceFiles(dir string, files map[string]file, mode os.FileMode, user, group int) error {
 	data := filepath.Join(dir, "..data")
 	if sameFiles(data, files) {
@@ -313,7 +308,6 @@ func replaceFiles(dir string, files map[string]file, mode os.FileMode, user, gro
 	return nil
 }
 
-// sameFiles reports whether a directory has these files and no others.
 func sameFiles(dir string, files map[string]file) bool {
 	there := 0
 	err := filepath.Walk(dir+"/", func(path string, info os.FileInfo, err error) error {

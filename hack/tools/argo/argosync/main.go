@@ -1,10 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command argosync syncs manifests as an Application of Argo CD does, with its engine: what is in the namespace, has
-// the label app and is not in the manifests is pruned, at the place in the order that the engine gives it. With -health
-// it judges objects by a program that reads them as JSON and prints "KIND/NAME STATUS: MESSAGE", such as argohealth. It
-// prints a line for each result.
+// Command argosync syncs manifests like an Application of Argo CD, with Argo CD's engine. Objects in the namespace
+// with the label app that are not in the manifests are pruned, in the engine's order. With -health, a program such as
+// argohealth judges objects: it reads JSON and prints "KIND/NAME STATUS: MESSAGE". The command prints a line for each
+// result.
 package main
 
 import (
@@ -33,7 +33,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// label is that of the objects of an Application, as application.instanceLabelKey names it.
+// label marks the objects of an Application, as in application.instanceLabelKey.
 const label = "app"
 
 var (
@@ -96,8 +96,7 @@ func run(ctx context.Context, files []string) error {
 	return failed
 }
 
-// syncAll syncs until the operation is completed. Each round begins with the state of the last one and the objects as
-// they are now, as those of Argo CD's controller do.
+// Like Argo CD's controller, each round of syncAll starts with the state of the last and the current objects.
 func syncAll(ctx context.Context, config *rest.Config, live cache.ClusterCache, objects []*unstructured.Unstructured) (
 	phase common.OperationPhase, results []common.ResourceSyncResult, err error) {
 	message, began := "", metav1.Now()
@@ -132,14 +131,13 @@ func syncAll(ctx context.Context, config *rest.Config, live cache.ClusterCache, 
 	}
 }
 
-// ours leaves the cache what is of kubi.zone: a tenant may not list all that a cluster has.
+// ours restricts the cache to kubi.zone: a tenant may not list everything in a cluster.
 type ours struct{}
 
 func (ours) IsExcludedResource(group, kind, _ string) bool {
 	return group != "kubi.zone" || !slices.Contains([]string{"Zone", "Record"}, kind)
 }
 
-// override has a program judge the objects.
 type override struct{}
 
 func (override) GetResourceHealth(o *unstructured.Unstructured) (*health.HealthStatus, error) {

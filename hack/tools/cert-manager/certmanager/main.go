@@ -1,14 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command certmanager runs the controllers of cert-manager that issue by ACME, as its own command does; that one is in
-// a module of that project which no proxy serves. It is a module of its own, so that cert-manager is no dependency of
-// the product.
+// Command certmanager runs cert-manager's controllers for ACME, like cert-manager's own command, whose module no
+// proxy serves. The command is a separate module, so that the product does not depend on cert-manager.
 //
 //	certmanager KUBECONFIG NAMESPACE RESOLVER
 //
-// NAMESPACE is that of the controller, in which what belongs to ClusterIssuers is. RESOLVER is asked, and it alone,
-// whether a challenge is there.
+// NAMESPACE is that of the controller, with the objects of ClusterIssuers. Only RESOLVER is queried for challenges.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command etcd is etcd, for the control plane that solverconformance starts: the tests of the product have it in their
-// own process.
+// Command etcd is etcd, for the control plane of solverconformance: the product's tests run etcd in their own
+// process.
 package main
 
 import (

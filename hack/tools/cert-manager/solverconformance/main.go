@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command solverconformance runs cert-manager's conformance suite for DNS-01 webhook solvers against the group
-// acme.kubi.zone, by HTTP as cert-manager asks it.
+// acme.kubi.zone, by HTTP as cert-manager does.
 //
 //	solverconformance KUBECONFIG FQDN ZONE DNS_SERVER
 //
-// The suite presents a challenge at FQDN in ZONE and asks DNS_SERVER for it. It starts a control plane for its
-// namespaces, of the programs that TEST_ASSET_ETCD, TEST_ASSET_KUBE_APISERVER and TEST_ASSET_KUBECTL name. Its part for
-// two values at one name is left out: the second one, "anothertestingkey", is no response to a DNS-01 challenge, and
-// the group takes nothing else.
+// The suite presents a challenge at FQDN in ZONE and queries DNS_SERVER. For its namespaces, the suite starts a
+// control plane from TEST_ASSET_ETCD, TEST_ASSET_KUBE_APISERVER and TEST_ASSET_KUBECTL. The part with two values at a
+// name is left out: the second value, "anothertestingkey", is no response to a DNS-01 challenge, and the group
+// accepts nothing else.
 package main
 
 import (
@@ -48,12 +48,11 @@ func main() {
 	}}}, nil, nil)
 }
 
-// configOf is dns01.webhook of an Issuer, of which cert-manager's client takes the group and the resource.
+// configOf returns dns01.webhook of an Issuer; cert-manager's client reads group and resource.
 func configOf(name string) map[string]string {
 	return map[string]string{"groupName": "acme.kubi.zone", "solverName": name}
 }
 
-// solver hands what the suite asks for to cert-manager's own client of webhook solvers.
 type solver struct {
 	kubeconfig string
 	client     webhook.Webhook
@@ -62,7 +61,7 @@ type solver struct {
 
 func (*solver) Name() string { return "kubizone" }
 
-// Initialize connects to Kubizone, and not to the control plane of the suite.
+// Initialize connects to Kubizone, not to the control plane of the suite.
 func (s *solver) Initialize(_ *rest.Config, stop <-chan struct{}) error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *solver) Initialize(_ *rest.Config, stop <-chan struct{}) error {
 	return s.client.Initialize(config, stop)
 }
 
-// complete fills in what cert-manager says and the suite leaves out.
+// complete adds the fields that cert-manager sets and the suite omits.
 func (s *solver) complete(ch *whapi.ChallengeRequest) *whapi.ChallengeRequest {
 	s.asked++
 	with := ch.DeepCopy()

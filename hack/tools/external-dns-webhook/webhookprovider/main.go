@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command webhookprovider serves a provider of external-dns as external-dns --webhook-server does, with the handlers of
-// external-dns, and at any address: that one listens on port 8888 alone, and takes ten minutes to build with all of its
-// clouds. It prints its URL. It is a module of its own, so that the library is no dependency of the product.
+// Command webhookprovider serves a provider of external-dns like external-dns --webhook-server, with external-dns'
+// handlers, at any address, and prints the URL. The original listens only on port 8888, and takes ten minutes to
+// build. The command is a separate module, so that the product does not depend on the library.
 package main
 
 import (

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command argohealth says what Argo CD makes of objects by the health scripts of an argocd-cm: it reads JSON as
-// kubectl get -o json prints it from its standard input, and prints a line for each object. A script runs as Argo CD
-// runs it: the global obj, the libraries base, package and table, one second.
+// Command argohealth prints the health that Argo CD computes for objects by the health scripts of an argocd-cm: JSON
+// of kubectl get -o json on input, a line for each object on output. As in Argo CD, a script has the global obj, the
+// libraries base, package and table, and one second.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// scripts are those of the ConfigMap's resource.customizations, by GROUP/KIND, which may have wildcards.
+// scripts are resource.customizations by GROUP/KIND, which may have wildcards.
 type scripts map[string]struct {
 	Health string `yaml:"health.lua"`
 }
@@ -72,8 +72,7 @@ func run(file string) error {
 	return nil
 }
 
-// judge is the health of an object: the answer of the script of its kind, "none" where there is no script. An object
-// that is being deleted needs no script.
+// judge returns "none" without a script. A deleted object needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil
@@ -118,7 +117,6 @@ func judge(object *unstructured.Unstructured, script string) (string, error) {
 	return status + ": " + lua.LVAsString(health.RawGetString("message")), nil
 }
 
-// value is a JSON value as a script sees it.
 func value(state *lua.LState, of any) lua.LValue {
 	switch of := of.(type) {
 	case bool:

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kstatus says what kstatus, by which Flux and other tools wait, makes of objects: it reads JSON as kubectl
-// get -o json prints it from its standard input, and prints a line for each object. It is a module of its own, so
-// that the library is no dependency of the product.
+// Command kstatus prints the status that kstatus, with which Flux and other tools wait, computes for objects: JSON of
+// kubectl get -o json on input, a line for each object on output. The command is a separate module, so that the
+// product does not depend on the library.
 package main
 
 import (

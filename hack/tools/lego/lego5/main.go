@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command lego5 gets a certificate as lego 5 does, with its library and its provider for dynamic updates: the command
-// of that project links the client of every cloud, which takes an hour to build. It is a module of its own, so that
-// the library is no dependency of the product.
+// Command lego5 gets a certificate with the library and the dynamic update provider of lego 5, whose command takes an
+// hour to build with the clients of all clouds. The command is a separate module, so that the product does not depend
+// on the library.
 //
 //	lego5 DIRECTORY_URL RESOLVER FILE NAME...
 //
-// It asks RESOLVER for aliases, and writes the certificate into FILE. The rest is said by the variables DNSUPDATE_* and
-// LEGO_CA_CERTIFICATES of lego.
+// Queries for aliases go to RESOLVER, and the certificate is written to FILE. lego's variables DNSUPDATE_* and
+// LEGO_CA_CERTIFICATES set the rest.
 package main
 
 import (
@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-// user is an account of the ACME server.
 type user struct {
 	key     crypto.Signer
 	account *acme.ExtendedAccount

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// DNSClass.spec.namespaces decides which namespaces may use it; none means all, for default classes only.
+// An empty DNSClass.spec.namespaces admits all namespaces in default classes only.
 func TestAdmits(t *testing.T) {
 	names := &v1alpha1.NamespaceSelection{Names: []string{"team-a", "team-b"}}
 	label := &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"dns": "public"}}}
@@ -53,7 +53,7 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// S1.9: DNSClass.spec.views; none is the default view alone, for whichever class.
+// S1.9: without DNSClass.spec.views a class delivers the default view alone.
 func TestDelivers_S1_9(t *testing.T) {
 	for _, test := range []struct {
 		views []string
@@ -95,8 +95,8 @@ func TestDeliveryName(t *testing.T) {
 	}
 }
 
-// A block that Providers would not find is one that no table, no validation and no controller has: this fails where a
-// pointer in DNSClassSpec is neither a provider block nor one of those that are known to be something else.
+// A pointer in DNSClassSpec is a provider block, or listed here: a forgotten block has no table, no validation and
+// no controller.
 func TestProviders_areAllBlocks(t *testing.T) {
 	others := []string{"defaultTTL", "namespaces", "requestsPerSecond", "driftInterval"}
 	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {

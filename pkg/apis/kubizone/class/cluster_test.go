@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// S11.30: a Bind9Cluster of another namespace, and a DNSClass, of the same name are other classes.
+// S11.30: same-named Bind9Clusters of other namespaces, and DNSClasses, are other classes.
 func TestNameOf_tellsClustersApart_S11_30(t *testing.T) {
 	cluster := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}
 	names := map[string]string{
@@ -36,12 +36,11 @@ func TestNameOf_tellsClustersApart_S11_30(t *testing.T) {
 	}
 }
 
-// S11.30: the class of a cluster has its own servers, zones of its own namespace of every view, and a catalog of its
-// own.
+// S11.30: a cluster's class has separate servers and a separate catalog, and all views of the namespace's zones.
 func TestOfCluster_sharesNothing_S11_30(t *testing.T) {
 	clusterOf := func(namespace, name string) *bind9.Bind9Cluster {
 		cluster := &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		// Consent is for DNSClasses: a Zone can name no cluster of another namespace.
+		// Only DNSClasses need consent: a Zone cannot name a cluster of another namespace.
 		cluster.Spec.ZoneNamespaces = &bind9.NamespaceSelection{Selector: &metav1.LabelSelector{}}
 		return cluster
 	}

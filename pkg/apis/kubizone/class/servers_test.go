@@ -37,16 +37,16 @@ func bind9Class(namespaces *v1alpha1.NamespaceSelection) *v1alpha1.DNSClass {
 
 func noCluster(string, string) *bind9.Bind9Cluster { return nil }
 
-// S11.13: the cluster and the selectors, each server once; those that go or are stopped are not in the class.
+// S11.13: each server once, without deleted and stopped servers.
 func TestServersOf_selects_S11_13(t *testing.T) {
 	unlabelled := func(i *bind9.Bind9Instance) { i.Labels = nil }
 	got := ServersOf(bind9Class(&v1alpha1.NamespaceSelection{Names: []string{"team-a"}}), []*bind9.Bind9Instance{
 		instanceOf("team-b", "vm", "", func(i *bind9.Bind9Instance) {
 			i.Spec.External = &bind9.ExternalServer{Address: "192.0.2.7:5353", TSIGSecretName: "vm-key"}
 		}),
-		instanceOf("mallory", "alone", "", nil), // has the labels, and is of no namespace that the class names
+		instanceOf("mallory", "alone", "", nil), // matching labels, in a namespace outside the class
 		instanceOf("dns", "edge-primary-0", "edge", unlabelled),
-		instanceOf("dns", "edge-secondary-0", "edge", nil), // by both
+		instanceOf("dns", "edge-secondary-0", "edge", nil), // selected twice
 		instanceOf("other", "edge-primary-0", "edge", unlabelled),
 		instanceOf("dns", "core-primary-0", "core", unlabelled),
 		instanceOf("dns", "alone", "", func(i *bind9.Bind9Instance) { i.Status.Addresses = nil }),
@@ -68,7 +68,7 @@ func TestServersOf_selects_S11_13(t *testing.T) {
 	}
 }
 
-// S11.16: an instance has no zone of a namespace that it does not consent to.
+// S11.16.
 func TestServersOf_needsConsent_S11_16(t *testing.T) {
 	names := func(all ...string) *v1alpha1.NamespaceSelection { return &v1alpha1.NamespaceSelection{Names: all} }
 	some := &metav1.LabelSelector{MatchLabels: map[string]string{"dns": "yes"}}
@@ -95,7 +95,7 @@ func TestServersOf_needsConsent_S11_16(t *testing.T) {
 			t.Errorf("%s: %t, want %t", what, got, test.want)
 		}
 	}
-	// A default class is for all namespaces; the consent of the cluster is that of its instances.
+	// A default class admits all namespaces; an instance has the consent of its cluster.
 	everywhere := bind9Class(nil)
 	everywhere.Annotations = map[string]string{v1alpha1.AnnotationDefaultClass: "true"}
 	instance := instanceOf("dns", "one", "edge", func(i *bind9.Bind9Instance) { i.Spec.ZoneNamespaces = nil })
@@ -115,7 +115,7 @@ func TestServersOf_needsConsent_S11_16(t *testing.T) {
 	}
 }
 
-// Each class of a fleet is asked for its servers every few seconds: the servers of other classes cost it nothing.
+// The controller lists servers every few seconds.
 func TestServersOf_costsNothingForOthers(t *testing.T) {
 	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{
 		ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: "dns", Name: "prod"}, InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{"edge", "dns"}}},

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// BenchmarkStorage reads and writes a usual Zone and Record in both forms; octets are of one object in etcd.
+// BenchmarkStorage uses a typical Zone and Record in both forms; octets are per object in etcd.
 func BenchmarkStorage(b *testing.B) {
 	registry := New()
 	forms := map[string]runtime.Codec{"protobuf": registry.StorageCodec(), "json": registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)}

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// An object is stored as it was written, and nothing is converted on the way: the internal version is v1alpha1 by
-// another name.
+// The internal version is v1alpha1 under another name.
 func TestNew_roundTrip(t *testing.T) {
 	registry := New()
 	codec := registry.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
@@ -37,7 +36,7 @@ func TestNew_roundTrip(t *testing.T) {
 	}
 }
 
-// S6.5, S3.5: the defaults are set on decoding, and only where there is nothing; a ttl may be its classes' to give.
+// S6.5, S3.5: only absent fields get defaults. An absent ttl stays absent if a class gives the ttl.
 func TestNew_defaults(t *testing.T) {
 	codec := New().Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)
 	object, _, err := codec.Decode([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","spec":{"dnsClassRefs":[{"name":"x"}]}}`), nil, nil)
@@ -56,7 +55,6 @@ func TestNew_defaults(t *testing.T) {
 	}
 }
 
-// A field that does not exist is an error for a client that asks for strict validation.
 func TestNew_strict(t *testing.T) {
 	registry := New()
 	info, ok := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)

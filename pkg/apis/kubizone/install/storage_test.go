@@ -20,12 +20,11 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// An object read back from storage is, field by field, what was stored: the form in etcd loses nothing that JSON keeps.
 func TestStorageCodec_keepsEveryField(t *testing.T) {
 	registry := New()
 	stored, text := registry.StorageCodec(), registry.Codecs.LegacyCodec(StoredVersions...)
 	fill := randfill.New().NilChance(0.3).NumElements(1, 3).RandSource(rand.NewSource(1)).Funcs(
-		// Fields of the meta types with a finer form than the written one.
+		// Some meta types hold more than they serialize.
 		func(at *metav1.Time, c randfill.Continue) { at.Time = time.Unix(c.Int63n(1<<32), 0) },
 		func(fields *metav1.FieldsV1, c randfill.Continue) { fields.SetRawBytes([]byte(`{"f:spec":{}}`)) },
 		func(meta *metav1.TypeMeta, c randfill.Continue) {},
@@ -43,7 +42,7 @@ func TestStorageCodec_keepsEveryField(t *testing.T) {
 			}
 			got := must.Get(runtime.Decode(stored, data))(t)
 			json := must.Get(runtime.Encode(text, object.DeepCopyObject()))(t)
-			want, err := runtime.Decode(stored, json) // what stood in etcd as JSON is read, too
+			want, err := runtime.Decode(stored, json) // JSON in etcd is read, too
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// The content of a zone can be made of every object that validation lets in: this package may not see content, so it
-// is proven here.
+// Admitted Zones have content. The validation package may not import content, so this test does.
 func FuzzZone_acceptedHasContent(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"ns1", "192.0.2.1", "ns1.example.org.", "hostmaster@example.org"}, {"@", "2001:db8::1", "@", "hostmaster"}, {"ns", "1.2.3.4", `n\.s`, `a\@b`},

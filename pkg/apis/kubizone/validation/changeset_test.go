@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// S10.4: Records that this process made are named and bounded as those in JSON are.
+// S10.4: Records created here have the same names and bounds as Records from JSON.
 func TestChangeSet_readsObjects_S10_4(t *testing.T) {
 	record := func(octets int) *v1alpha1.Record {
 		return &v1alpha1.Record{TypeMeta: metav1.TypeMeta{Kind: "Record", APIVersion: v1alpha1.SchemeGroupVersion.String()},

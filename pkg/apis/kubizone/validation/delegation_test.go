@@ -73,7 +73,7 @@ func TestDelegationUpdate_S4_3(t *testing.T) {
 	if len(errs) != 1 || errs[0].Field != "spec.zoneRef.name" || !strings.Contains(errs[0].Detail, "make another Delegation") {
 		t.Errorf("another zone: %v", errs)
 	}
-	before.Spec.Records[0].Pattern = "a..b" // of an earlier version
+	before.Spec.Records[0].Pattern = "a..b" // from an earlier version
 	after.Spec = *before.Spec.DeepCopy()
 	after.Spec.Namespaces = []string{"team-b"}
 	if errs := DelegationUpdate(after, before); len(errs) != 0 {
@@ -81,7 +81,7 @@ func TestDelegationUpdate_S4_3(t *testing.T) {
 	}
 }
 
-// The author of a rule for challenges at names of others is warned, but not its own namespace (F10).
+// The warning is for names of other namespaces only (F10).
 func TestDelegationWarnings(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.DelegationSpec){
 		"S4.1: spec: lists neither records nor zones": func(s *v1alpha1.DelegationSpec) { s.Records = nil },
@@ -116,8 +116,7 @@ func TestDelegationWarnings(t *testing.T) {
 	}
 }
 
-// S3.6: the annotation that releases at once names namespaces, on Zones and Delegations; a value that stays keeps no
-// other change back.
+// S3.6, on Zones and Delegations. An unchanged invalid value blocks no other change.
 func TestReleaseNow_namesNamespaces_S3_6(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat("a,", MaxReleaseNow), ",")
 	for value, want := range map[string]string{

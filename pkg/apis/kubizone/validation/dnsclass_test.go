@@ -47,7 +47,7 @@ func hmacKey() *v1alpha1.SecretKeyReference {
 	return &v1alpha1.SecretKeyReference{Name: "hook", Namespace: "dns-system", Key: "hmac-secret"}
 }
 
-// withTransfer, withUpdate and withWebhook are sound blocks, changed.
+// withTransfer, withUpdate and withWebhook change a valid block.
 func withTransfer(change func(*v1alpha1.TransferProvider)) func(*v1alpha1.DNSClassSpec) {
 	return func(s *v1alpha1.DNSClassSpec) {
 		s.Transfer = &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}},
@@ -76,7 +76,6 @@ func withWebhook(change func(*v1alpha1.WebhookProvider)) func(*v1alpha1.DNSClass
 	}
 }
 
-// makeCertificate returns the PEM of one that an authority could have.
 func makeCertificate(t testing.TB) []byte {
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
@@ -321,8 +320,7 @@ func TestDNSClass_metadata(t *testing.T) {
 	wantErrors(t, DNSClass(class, false), invalid+"metadata.name, "+forbidden+"metadata.namespace")
 }
 
-// A secret in the class itself is taken by servers that were told to alone; what stands there already is left alone
-// by any.
+// New inline secrets need a server flag; stored secrets stay.
 func TestDNSClass_inlineSecrets(t *testing.T) {
 	class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.HMACAuth = &v1alpha1.HMACAuth{Secret: "hunter2"} }))
 	class.ResourceVersion = "1"
@@ -340,7 +338,6 @@ func TestDNSClass_inlineSecrets(t *testing.T) {
 	wantErrors(t, DNSClassUpdate(class, sound, false), forbidden+"spec.webhook.hmacAuth.secret")
 }
 
-// A secret in the wrong field is not repeated in answers and logs.
 func TestDNSClass_refusalsShowNoSecret(t *testing.T) {
 	for _, url := range []string{"https://me:hunter2@hook.example.net", "https://me:hunter2@hook\x7f/", "ftp://me:hunter2@hook", "https://me:hunter2@hook.example.net:0/?x"} {
 		class := newClass(withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = url }))
@@ -408,7 +405,7 @@ func TestDNSClassWarnings(t *testing.T) {
 	wantWarning(t, DNSClassWarnings(class), "")
 }
 
-// Another server is another delivery, and nothing is withdrawn from the first.
+// The first server keeps its zones.
 func TestDNSClassUpdateWarnings(t *testing.T) {
 	hook := func(server string) func(*v1alpha1.DNSClassSpec) {
 		return withWebhook(func(w *v1alpha1.WebhookProvider) { w.Server = server })
@@ -431,7 +428,7 @@ func TestDNSClassUpdateWarnings(t *testing.T) {
 	}
 }
 
-// Promise 2: whatever a DNSClass contains, it is judged without a panic.
+// Promise 2: no DNSClass causes a panic.
 func FuzzDNSClass(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"https://hook/v1", "192.0.2.1:53", "ns1:53", "catalog."}, {"http://[::1%25eth0]:x", "[::1]", "[::1]:", "*"}, {"//", ":", ":", "."}, {"https://%zz@:", "::ffff:1.2.3.4%x", "0x", "\xff"},
@@ -451,8 +448,8 @@ func FuzzDNSClass(f *testing.F) {
 	})
 }
 
-// Attacks 49 and 50: what tenants write has no place for a Secret, nor for where something is sent. Both are in
-// DNSClass, which is the cluster's.
+// Attacks 49 and 50: objects of tenants have no field for a Secret or a server's address. Only the cluster-scoped
+// DNSClass has both.
 func TestAttack49_50_tenantsNameNeitherSecretsNorServers(t *testing.T) {
 	var walk func(of reflect.Type, path string, seen map[reflect.Type]bool)
 	walk = func(of reflect.Type, path string, seen map[reflect.Type]bool) {
@@ -478,13 +475,13 @@ func TestAttack49_50_tenantsNameNeitherSecretsNorServers(t *testing.T) {
 	for kind, spec := range map[string]any{"Zone": v1alpha1.ZoneSpec{}, "Record": v1alpha1.RecordSpec{}} {
 		walk(reflect.TypeOf(spec), kind+".spec", map[reflect.Type]bool{})
 	}
-	// The walk finds what it looks for.
+	// Prove that the walk finds a Secret.
 	if found := reflect.TypeOf(v1alpha1.HMACAuth{}); found.NumField() == 0 || !strings.Contains(found.Field(0).Name, "Secret") {
 		t.Errorf("%s has another form", found)
 	}
 }
 
-// A provider block without a row would be admitted whatever is in it.
+// A provider block without a row would be admitted unchecked.
 func TestDNSClass_judgesEveryProvider(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(providers)), slices.Sorted(slices.Values(class.Providers())); !slices.Equal(got, want) {
 		t.Errorf("the provider blocks of DNSClassSpec are %v, providers in dnsclass.go has rows for %v: add the row of a new block there, with its validate", want, got)

@@ -28,7 +28,7 @@ func signedZone(change func(*v1alpha1.ZoneDNSSECStatus)) (after, before *v1alpha
 	return after, before
 }
 
-// S12.2, S12.3: what a controller says of a signed zone.
+// S12.2, S12.3: a controller's status of a signed zone.
 func TestZoneDNSSECUpdate_S12_3(t *testing.T) {
 	t.Parallel()
 	type status = v1alpha1.ZoneDNSSECStatus
@@ -84,7 +84,7 @@ func TestZoneDNSSECUpdate_S12_3(t *testing.T) {
 	}
 }
 
-// S12.1, S6.16: what a tenant and the owner of the parent write.
+// S12.1, S6.16: fields of the tenant and of the parent's owner.
 func TestZone_dnssec_S12_1(t *testing.T) {
 	t.Parallel()
 	for policy, ok := range map[string]bool{"default": true, "a": true, "p-256": true, strings.Repeat("a", 63): true,
@@ -107,7 +107,7 @@ func TestZone_dnssec_S12_1(t *testing.T) {
 	}
 }
 
-// FuzzDS: what is accepted is the data of a DS record, as servers read it.
+// An accepted text is the data of a DS record.
 func FuzzDS(f *testing.F) {
 	f.Add(`[{"keyTag":12345,"algorithm":13,"digestType":2,"digest":"49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0123456789ABCDEF01234567"}]`)
 	f.Add(`[{"keyTag":0,"algorithm":8,"digestType":1,"digest":"49fd46e6c4b45c55d4ac69cbd3cd34ac1afe51de"},{"algorithm":0,"digestType":0,"digest":"00"}]`)

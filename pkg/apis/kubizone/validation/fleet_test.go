@@ -47,7 +47,6 @@ func newInstance(change func(*bind9.Bind9InstanceSpec)) *bind9.Bind9Instance {
 	return instance
 }
 
-// makeExternal makes an instance a sound external one, changed.
 func makeExternal(change func(*bind9.ExternalServer)) func(*bind9.Bind9InstanceSpec) {
 	return func(s *bind9.Bind9InstanceSpec) {
 		s.ClusterRef = nil
@@ -58,7 +57,7 @@ func makeExternal(change func(*bind9.ExternalServer)) func(*bind9.Bind9InstanceS
 	}
 }
 
-// S11.3, S11.4, S11.5: each fault names its field, and nothing else is refused with it.
+// S11.3, S11.4, S11.5: each fault is refused alone, at its field.
 func TestBind9Cluster_judges_S11_3(t *testing.T) {
 	config := func(change func(*bind9.Config)) func(*bind9.Bind9ClusterSpec) {
 		return func(s *bind9.Bind9ClusterSpec) {
@@ -74,7 +73,7 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 	sha := "sha256:" + strings.Repeat("0a", 32)
 	for _, test := range []struct {
 		change func(*bind9.Bind9ClusterSpec)
-		want   string // the field, and a word of the message; empty: it is sound
+		want   string // field and word of the message; empty: valid
 	}{
 		{nil, ""},
 		{func(s *bind9.Bind9ClusterSpec) { s.Version = "9.18" }, ""},
@@ -150,7 +149,7 @@ func TestBind9Cluster_judges_S11_3(t *testing.T) {
 		if test.want == "" && len(errs) > 0 || test.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want)) {
 			t.Errorf("%+v: %v, want %q", cluster.Spec, errs, test.want)
 		}
-		// An object that has it already may keep it.
+		// A stored object may keep its fault.
 		changed := cluster.DeepCopy()
 		changed.Labels = map[string]string{"a": "b"}
 		if errs := Bind9Cluster(changed, cluster, fleetRules); len(errs) > 0 {
@@ -209,7 +208,7 @@ func TestBind9Instance_judges_S11_3(t *testing.T) {
 	}
 }
 
-// S11.3: servers are named after their cluster, in a label of DNS that begins with a letter. S11.2: sizes.
+// S11.3: servers are named after their cluster, in a DNS label with an initial letter. S11.2: sizes.
 func TestFleet_namesAndSizes_S11_2_S11_3(t *testing.T) {
 	for name, ok := range map[string]bool{"edge": true, strings.Repeat("a", 50): true, strings.Repeat("a", 51): false, "9lives": false, "a.b": false} {
 		cluster := newCluster(nil)
@@ -238,8 +237,7 @@ func TestFleet_namesAndSizes_S11_2_S11_3(t *testing.T) {
 	}
 }
 
-// S11.4: an address list that is taken here is one that BIND takes, and each fault that is named here is one of BIND's,
-// but for what is left out on purpose.
+// S11.4: BIND agrees with each answer, except for deliberate omissions.
 func TestAddressLists_areBINDs_S11_4(t *testing.T) {
 	program := rig.Need(rig.Find("named-checkconf", "apt-get install bind9"))(t)
 	leftOut := []string{"key tsig", "!key tsig", "geoip country DE", "10/8", "fe80::1%eth0", "{ any; }"}
@@ -262,7 +260,6 @@ func TestAddressLists_areBINDs_S11_4(t *testing.T) {
 	}
 }
 
-// Warnings say what is legal and most likely not meant.
 func TestFleet_warnings(t *testing.T) {
 	for want, got := range map[string][]string{
 		"no servers": Bind9ClusterWarnings(&bind9.Bind9ClusterSpec{}),
@@ -283,7 +280,7 @@ func TestFleet_warnings(t *testing.T) {
 	}
 }
 
-// S11.13: a class names its servers, and selects none of every team.
+// S11.13: a class selects servers, never those of every team.
 func TestDNSClass_bind9_S11_13(t *testing.T) {
 	ref := func(namespace, name string) *v1alpha1.Bind9ClusterReference {
 		return &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: name}
@@ -335,7 +332,7 @@ func TestDNSClass_bind9_S11_13(t *testing.T) {
 	}
 }
 
-// S11.15: the mode of a class is immutable, and so is the absent one.
+// S11.15: also if absent.
 func TestDNSClass_bind9ModeStays_S11_15(t *testing.T) {
 	in := func(mode v1alpha1.Bind9Mode) *v1alpha1.DNSClass {
 		block := &v1alpha1.Bind9Provider{ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: "dns", Name: "edge"}, Mode: mode}

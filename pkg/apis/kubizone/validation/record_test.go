@@ -30,7 +30,6 @@ func newRecord(change func(*v1alpha1.RecordSpec)) *v1alpha1.Record {
 
 func inZone(spec *v1alpha1.RecordSpec) { spec.ZoneRef = &v1alpha1.ZoneReference{Name: "example-org"} }
 
-// wantErrors compares the fields that errors name; "" wants none.
 func wantErrors(t *testing.T, errs field.ErrorList, want string) {
 	t.Helper()
 	var fields []string
@@ -45,8 +44,7 @@ func wantErrors(t *testing.T, errs field.ErrorList, want string) {
 
 var citedRule = regexp.MustCompile(`\bS\d+\.\d+\b`)
 
-// wantRules reports an error whose sentence cites a rule that the answer does not have as a value, or the other way
-// round.
+// wantRules requires the same rules in an error's sentence and in its cause.
 func wantRules(t *testing.T, errs field.ErrorList) {
 	t.Helper()
 	for _, one := range refusal.Of(refusal.NewInvalid(v1alpha1.Kind("Zone"), "x", errs)) {
@@ -158,7 +156,7 @@ func manyAddresses(n int) []string {
 	return out
 }
 
-// S5.3: a refusal says what was read and why it is none.
+// S5.3.
 func TestRecord_refusalNamesTheReason(t *testing.T) {
 	errs := Record(newRecord(func(s *v1alpha1.RecordSpec) { s.DomainName = "www" }))
 	if got := errs.ToAggregate().Error(); !strings.Contains(got, "zoneRef") || !strings.Contains(got, "S1.1") {
@@ -166,7 +164,7 @@ func TestRecord_refusalNamesTheReason(t *testing.T) {
 	}
 }
 
-// S2.4: an update that leaves spec alone is not judged by it; one that changes it answers for what it changes.
+// S2.4.
 func TestRecordUpdate_answersForWhatItChanges(t *testing.T) {
 	type spec = *v1alpha1.RecordSpec
 	broken := func(s spec) { s.RData = ""; s.Values = []string{"192.0.2.1", "not an address"} }
@@ -224,7 +222,7 @@ func wantWarning(t *testing.T, warnings []string, want string) {
 	}
 }
 
-// Promise 2: whatever a Record contains, it is judged without a panic.
+// Promise 2: no Record causes a panic.
 func FuzzRecord(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"www.example.org.", "A", "192.0.2.1", "", "example-org"}, {"@", "MX", "10 mail", "v", "x"}, {"*。例え。", "TXT", `"a\"b`, "", ""},
@@ -248,7 +246,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// S2.14: a value of the annotation that is not known is refused when it is written, and keeps no other change back.
+// S2.14: an unknown value is refused on write, and blocks no other change once stored.
 func TestRecord_onConflict_S2_14(t *testing.T) {
 	annotated := func(value string) *v1alpha1.Record {
 		record := newRecord(nil)
@@ -273,7 +271,7 @@ func TestRecord_onConflict_S2_14(t *testing.T) {
 	}
 }
 
-// S5.14: what a Record alone tells to be meant otherwise, and what is near to it and is not.
+// S5.14: warnings from a Record alone, beside similar Records without.
 func TestRecordWarnings_S5_14(t *testing.T) {
 	for _, test := range []struct {
 		owner, rrtype string
@@ -287,7 +285,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"www", "CNAME", []string{"web:8080"}, "reads as a host with a port"},
 		{"www", "CNAME", []string{"WWW"}, "names itself"},
 		{"www.example.org.", "CNAME", []string{"WWW.example.ORG."}, "names itself"},
-		{"www.example.org.", "CNAME", []string{"www"}, ""}, // what it means the zone says
+		{"www.example.org.", "CNAME", []string{"www"}, ""}, // depends on the zone
 		{"@", "TXT", []string{"v=spf1 -all", "v=DMARC1"}, ""},
 		{"@", "TXT", []string{"v=spf1 -all", "V=SPF1 mx -all", "v=spf1"}, "second SPF policy"},
 		{"@", "TXT", []string{"v=spf10", "v=spf1 mx -all"}, ""},
@@ -297,7 +295,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"_sip._udp", "SRV", []string{"0 0 5060 sip"}, ""},
 		{"*._udp", "SRV", []string{"0 0 5060 sip"}, ""},
 		{"www", "AA", []string{"x"}, ""},
-		// A name that ends in the same twice.
+		// A name with the zone twice.
 		{"www.example.org.example.org.", "A", []string{"192.0.2.1"}, `names example.org. twice: write "www.example.org."`},
 		{"www", "MX", []string{"10 mail.EXAMPLE.org.example.org."}, `write "mail.example.org."`},
 		{"_sip._tcp", "SRV", []string{"0 0 1 a.b.c.a.b.c."}, `names a.b.c. twice: write "a.b.c."`},
@@ -306,7 +304,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"_tcp._sip", "SRV", []string{"0 0 5060 sip"}, "write _sip._tcp (RFC 2782)"},
 		{"_udp._dns-sd", "PTR", []string{"x"}, "write _dns-sd._udp"},
 		{"_443._tcp.www", "TLSA", []string{"3 1 1 00"}, ""}, {"_tcp.www", "NS", []string{"ns"}, ""},
-		// Policies of mail.
+		// Mail policies.
 		{"@", "TXT", []string{"spf1 include:_spf.example.net -all"}, "begin it with"},
 		{"@", "TXT", []string{`"include:_spf.example.net" " ~all"`}, "begin it with"},
 		{"@", "TXT", []string{"v=spf1; mx -all"}, "begin it with"},
@@ -319,7 +317,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"_dmarc", "TXT", []string{"v=DMARC1;p=none", "v=DMARC1; p=reject"}, "second DMARC policy"},
 		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." says that the name takes no mail`},
 		{"@", "MX", []string{"0 ."}, ""},
-		// Addresses of no host, and some that have a use.
+		// Addresses of no host, and lookalikes in use.
 		{"www", "A", []string{"0.0.0.0"}, "unspecified"}, {"www", "A", []string{"255.255.255.255"}, "of many hosts"},
 		{"www", "A", []string{"224.0.0.1"}, "of many hosts"}, {"www", "A", []string{"169.254.1.1"}, "link-local"},
 		{"www", "AAAA", []string{"::"}, "unspecified"}, {"www", "AAAA", []string{"fe80::1"}, "link-local"},
@@ -338,7 +336,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 	}
 }
 
-// S5.14, S5.15: a TTL of a few seconds, or of more than a month.
+// S5.14, S5.15: a TTL of seconds, or over a month.
 func TestWarnings_ofTTLs(t *testing.T) {
 	for ttl, want := range map[int32]string{0: "spec.ttl: 0s is short", 1: "1s is short", 4: "short", 5: "", 300: "", 30 * 86400: "",
 		30*86400 + 1: "more than 30 days", 31536000: "spec.ttl: 31536000 seconds are more than 30 days"} {
@@ -347,7 +345,7 @@ func TestWarnings_ofTTLs(t *testing.T) {
 	}
 }
 
-// S5.1: an address where a host is named is refused, with the type for it, and never advised with a dot.
+// S5.1: the refusal has the right type, and no advice to add a dot.
 func TestRecord_refusesAnAddressAsHost_S5_1(t *testing.T) {
 	for text, want := range map[string]string{
 		"CNAME 192.0.2.1":  "192.0.2.1 is an address, and CNAME names a host: use type A (S5.1)",

@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// fill gives an object's metadata so many octets, in the ways that nothing else bounds; field is what the refusal
-// names.
+// fill grows metadata in each otherwise unbounded way; field is the field of the refusal.
 var fill = map[string]struct {
 	field, wayOut string
 	put           func(o *metav1.ObjectMeta, octets int)
@@ -47,8 +46,8 @@ func makeManagedFields(subresource string, octets int) []metav1.ManagedFieldsEnt
 		FieldsV1: metav1.NewFieldsV1(`{"f:` + strings.Repeat("x", octets) + `":{}}`)}}
 }
 
-// S5.10: whatever fills an object, it takes at most 96 KiB as it is stored, and the refusal names the field, the
-// figures and the way out. One that is larger already may keep its size, and shrink (S2.4).
+// S5.10: 96 KiB in storage. The refusal names field, figures and remedy. A larger stored object may keep its size,
+// or shrink (S2.4).
 func TestSize_S5_10(t *testing.T) {
 	for how, fill := range fill {
 		t.Run(how, func(t *testing.T) {
@@ -83,8 +82,8 @@ func TestSize_S5_10(t *testing.T) {
 	}
 }
 
-// S5.10: values of 60,000 octets are one Record; a Zone's rules take at most 64 KiB; together with what controllers
-// write neither is larger than 96 KiB.
+// S5.10: a Record may have values of 60,000 octets, a Zone rules of 64 KiB; with controllers' status, both stay
+// below 96 KiB.
 func TestSize_ofSpecAndStatus_S5_10(t *testing.T) {
 	if errs := Record(newRecord(func(s *v1alpha1.RecordSpec) {
 		s.Type, s.RData = "TXT", ""
@@ -148,7 +147,7 @@ func (l list) String() string {
 	return strings.Join(all, "; ")
 }
 
-// S6.2: what a zone's name servers are in its parent and in itself is bounded alike.
+// S6.2.
 func TestNameServers_addressesAreBounded_S6_2(t *testing.T) {
 	if MaxAddresses != content.MaxGlue {
 		t.Errorf("%d addresses of a zone, %d of a delegation", MaxAddresses, content.MaxGlue)

@@ -170,7 +170,7 @@ func TestZoneUpdate_viewIsImmutable(t *testing.T) {
 	wantErrors(t, ZoneUpdate(after, before), invalid+"spec.view")
 }
 
-// A value of a stored Zone that a newer version refuses stays until it is changed.
+// A newer version may refuse a stored value only if an update changes it.
 func TestZoneUpdate_answersForWhatItChanges(t *testing.T) {
 	before := newZone(setNameServers(v1alpha1.NameServer{Name: "n s"}))
 	before.ResourceVersion = "1"
@@ -251,9 +251,9 @@ func TestZoneWarnings(t *testing.T) {
 	wantWarning(t, OpenRuleWarnings(served(rule{Namespaces: []string{"a"}}), served()), "")
 	challenges := rule{Namespace: "certs", Records: records{{Pattern: "_acme-challenge.*"}}}
 	wantWarning(t, NewZoneWarnings(served(mine, challenges)), "spec.delegations[1].records[0].pattern: \"_acme-challenge.*\" matches below")
-	wantWarning(t, OpenRuleWarnings(served(challenges, mine), served(mine, challenges)), "") // as before
+	wantWarning(t, OpenRuleWarnings(served(challenges, mine), served(mine, challenges)), "") // unchanged
 	challenges.Namespace = "dns"
-	wantWarning(t, NewZoneWarnings(served(challenges)), "") // its own names
+	wantWarning(t, NewZoneWarnings(served(challenges)), "") // names of the own namespace
 	wantWarning(t, lacks(served()), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]}; a rule without `+
 		`a namespace is for every namespace`)
 	var many []rule

@@ -39,7 +39,7 @@ var (
 	zone       = name.MustParse("example.org.")
 )
 
-// served is one server of the API before a named of its own.
+// served is an implementation of the API with a named.
 type served struct {
 	*Client
 	t       *testing.T
@@ -49,7 +49,7 @@ type served struct {
 	bindcar *bindcartest.Bindcar // nil: Kubizone's agent, or the real bindcar
 }
 
-// eachServer runs a test with Kubizone's agent, with doubles of both versions of bindcar, and with the real program.
+// eachServer runs a test with Kubizone's agent, doubles of two versions of bindcar, and the real bindcar.
 func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 	for _, kind := range []string{"kubizone", "0.7.3", "0.9.0", "bindcar"} {
 		t.Run(kind, func(t *testing.T) {
@@ -60,7 +60,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 				t.Fatal(err)
 			}
 			leave()
-			s.pace = rate.NewLimiter(rate.Inf, 1) // TestPace asks for it
+			s.pace = rate.NewLimiter(rate.Inf, 1) // TestPace needs the limit
 			test(t, s)
 		})
 	}
@@ -69,7 +69,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 func newServed(t *testing.T, kind string) *served {
 	t.Helper()
 	if kind == "bindcar" {
-		rig.Need(rig.BindcarProgram())(t) // before a named is started for it
+		rig.Need(rig.BindcarProgram())(t) // before a named is started
 	}
 	at := must.Get(rig.FreePort())(t)
 	bind, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: at, Key: controlKey}}, Notify: true, Options: "allow-new-zones yes;\n"})
@@ -121,7 +121,6 @@ func newClient(t *testing.T, address string) *Client {
 	return must.Get(New(address, transport.NewBearerAuthRoundTripper(token, http.DefaultTransport)))(t)
 }
 
-// showsZone says whether named has the zone.
 func (s *served) showsZone(zone string) bool {
 	_, err := s.control.Call(s.t.Context(), "showzone "+strings.TrimSuffix(zone, "."))
 	return err == nil
@@ -141,8 +140,7 @@ func primaryOf(serial uint32) protocol.CreateZone {
 	}}
 }
 
-// TestEnsure_makesAZoneOnce: a zone is made, found again and removed at each server, and no bindcar is made to destroy
-// one (C2).
+// bindcar is never made to destroy a zone (C2).
 func TestEnsure_makesAZoneOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, asked := range []protocol.CreateZone{primaryOf(1), secondaryOf("192.0.2.1:5353 key agent", "[2001:db8::1]:53")} {
@@ -174,8 +172,7 @@ func TestEnsure_makesAZoneOnce(t *testing.T) {
 	})
 }
 
-// TestEnsure_changesAddresses: the agent gets new primaries. A bindcar keeps those that it has, and is not asked to
-// make the zone again.
+// The agent gets new primaries. bindcar keeps the old, and no second creation is sent.
 func TestEnsure_changesAddresses(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, at := range []string{"192.0.2.1", "192.0.2.2"} {
@@ -194,7 +191,6 @@ func TestEnsure_changesAddresses(t *testing.T) {
 	})
 }
 
-// TestEnsure_asksTheFenceFirst: with a lost fence nothing is changed.
 func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		lost := errors.New("lost")
@@ -210,8 +206,7 @@ func TestEnsure_asksTheFenceFirst(t *testing.T) {
 	})
 }
 
-// TestRemoveOwned_S12_9: a zone is removed for the owner of its keys alone, and the keys stay. A bindcar has no word
-// for an owner.
+// Only the owner of its keys can remove a zone, and the keys stay. bindcar has no owners.
 func TestRemoveOwned_S12_9(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		asked := secondaryOf("192.0.2.1")
@@ -253,7 +248,6 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 	})
 }
 
-// TestNotify_tellsSecondariesAgain: of a serial that they were told of already.
 func TestNotify_tellsSecondariesAgain(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
@@ -273,7 +267,7 @@ func TestNotify_tellsSecondariesAgain(t *testing.T) {
 			}
 			return
 		}
-		for range 3 { // the first one is that of the new zone
+		for range 3 { // the first is for the new zone
 			select {
 			case what := <-told:
 				if what != "NOTIFY" {
@@ -287,7 +281,7 @@ func TestNotify_tellsSecondariesAgain(t *testing.T) {
 	})
 }
 
-// TestListZones_takesALongList: a signer has more zones than another answer has room for.
+// A signer's list exceeds the limit of other answers.
 func TestListZones_takesALongList(t *testing.T) {
 	t.Parallel()
 	list := protocol.ZoneList{Zones: slices.Repeat([]string{"a-name-of-usual-length.example"}, 100_000)}
@@ -305,8 +299,7 @@ func TestListZones_takesALongList(t *testing.T) {
 	}
 }
 
-// TestEnsure_refusesWhatHasNoForm: names that bindcar does not take are refused with the reason, and the agent takes
-// them (C3).
+// bindcar's invalid names are refused with the reason, the agent accepts them (C3).
 func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		for _, text := range []string{"_tcp.example.org.", "0/25.2.0.192.in-addr.arpa.", "."} {
@@ -325,8 +318,8 @@ func TestEnsure_refusesWhatHasNoForm(t *testing.T) {
 	})
 }
 
-// TestTranslate_leavesKeysToNamed: bindcar has no word for a key. A list of keys alone is named's own matter; one of
-// keys and addresses would shut the keys out, and is refused.
+// bindcar cannot express keys. A list of only keys is left to named's configuration; a mixed list would lock them
+// out, and is refused.
 func TestTranslate_leavesKeysToNamed(t *testing.T) {
 	asked := primaryOf(1)
 	asked.ZoneConfig.AllowTransfer = []string{"key a", "key b"}
@@ -344,8 +337,8 @@ func TestTranslate_leavesKeysToNamed(t *testing.T) {
 	}
 }
 
-// TestPace_tellsWhenToComeBack: a bindcar of one request a second answers ten at once; the next caller is told when to
-// come back instead of waiting beyond its time, and another server is not held up (C1).
+// A bindcar with a request a second takes a burst of ten. The next caller gets a retry time instead of a wait beyond
+// the deadline, without effect on other servers (C1).
 func TestPace_tellsWhenToComeBack(t *testing.T) {
 	slow, fast := newServed(t, "0.7.3"), newServed(t, "kubizone")
 	slow.bindcar.Limit = rate.NewLimiter(1, 10)
@@ -375,7 +368,7 @@ func TestPace_tellsWhenToComeBack(t *testing.T) {
 			t.Fatalf("another server: %v", err)
 		}
 	}
-	// A server that wants even less says 429, and is left alone.
+	// A 429 from the server pauses its requests.
 	slow.bindcar.Limit = rate.NewLimiter(0, 0)
 	slow.pace = rate.NewLimiter(rate.Inf, 1)
 	if err := slow.Health(t.Context()); statusOf(err) != http.StatusTooManyRequests || !errors.As(err, &told) || told.RetryAfter != pauseTime {
@@ -389,7 +382,7 @@ func TestPace_tellsWhenToComeBack(t *testing.T) {
 	}
 }
 
-// TestDialect_isThatOfTheVersion: versions from 0.7.3 on are spoken with, older ones are refused with what to do.
+// Versions from 0.7.3 on are supported; the error for older versions has the remedy.
 func TestDialect_isThatOfTheVersion(t *testing.T) {
 	for version, want := range map[string]*dialect{
 		"0.7.3": &bindcar07, "0.8.0": &bindcar07, "v0.9.0": &bindcar09, "0.9.0-rc.1": &bindcar09, "0.12": &bindcar09, "1.0.0": &bindcar09, "0.7.4-dev": &bindcar07,
@@ -405,8 +398,7 @@ func TestDialect_isThatOfTheVersion(t *testing.T) {
 	}
 }
 
-// TestSend_believesLittle: a server that redirects, floods, or is none leaves an error of its address and status, and
-// nothing that it said (C4).
+// An error about a server that redirects, floods or speaks another protocol quotes nothing (C4).
 func TestSend_believesLittle(t *testing.T) {
 	reached := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))

@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// keyOf makes a key of a secret.
 func keyOf(algorithm, secret string) Key {
 	hashes := map[string]func() hash.Hash{"hmac-sha256": sha256.New, "hmac-sha384": sha512.New384, "hmac-sha512": sha512.New}
 	return Key{Algorithm: algorithm, MAC: func(parts ...[]byte) []byte {
@@ -41,7 +40,7 @@ var testKey = keyOf("hmac-sha256", testSecret)
 
 func fixKeys(keys ...Key) func() ([]Key, error) { return func() ([]Key, error) { return keys, nil } }
 
-// TestCall_controlsNamed: a real named answers, refuses, and is asked with each algorithm.
+// named answers and refuses, with each algorithm.
 func TestCall_controlsNamed(t *testing.T) {
 	for _, algorithm := range []string{"hmac-sha256", "hmac-sha384", "hmac-sha512"} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -75,7 +74,6 @@ func TestCall_controlsNamed(t *testing.T) {
 	}
 }
 
-// startFakeServer returns a server that answers each message with what reply makes of it.
 func startFakeServer(t *testing.T, reply func(question table, n int) []byte) *Client {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -119,7 +117,7 @@ func answerAsNamed(question table, data table) table {
 	return table{{"_ctrl", table{{"_ser", []byte(serial)}, {"_rpl", []byte("1")}, {"_nonce", []byte("4711")}}}, {"_data", data}}
 }
 
-// TestCall_believesOnlyTheAnswer: a message of another party is no answer (R2, R3).
+// A message from another sender is no answer (R2, R3).
 func TestCall_believesOnlyTheAnswer(t *testing.T) {
 	yes := table{{"result", []byte("0")}, {"text", []byte("done")}}
 	for name, tc := range map[string]struct {
@@ -168,7 +166,7 @@ func TestCall_believesOnlyTheAnswer(t *testing.T) {
 	}
 }
 
-// TestCall_endsInTime: a server that says nothing holds up a command until its time is over, or its context (R3).
+// A silent server holds up a command no longer than Timeout or the context (R3).
 func TestCall_endsInTime(t *testing.T) {
 	client := startFakeServer(t, func(table, int) []byte { return nil })
 	client.Timeout = 50 * time.Millisecond
@@ -183,7 +181,7 @@ func TestCall_endsInTime(t *testing.T) {
 	}
 }
 
-// FuzzMessage: a parsed message is written as it was, and no octets crash the parser (R3).
+// A parsed message encodes to the same octets (R3).
 func FuzzMessage(f *testing.F) {
 	f.Add(appendTable(nil, table{{"_ctrl", table{{"_ser", []byte("1")}}}, {"t", table{{"t", table{}}}}}))
 	f.Add([]byte{0, 2, 0, 0, 0, 0})
@@ -203,7 +201,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// TestParse_boundsNesting: a message of tables within tables is refused before it costs stack.
+// Deep nesting is refused before stack is used.
 func TestParse_boundsNesting(t *testing.T) {
 	var wire []byte
 	for range 1000 {

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// hostileTexts would end a string, a statement or a line, or begin another one.
+// hostileTexts would end a string, a statement or a line, or begin another.
 var hostileTexts = func() []string {
 	texts := []string{"\"", "\\", "{", "}", ";", "\n", "\r", "\x00", "/*", "//", "#", "%s%!", "key any", "any; any"}
 	for _, end := range []string{"", `"`, "\n", "; };", `" };`, `\"; };`, "; }; };"} {
@@ -36,8 +36,8 @@ var hostileTexts = func() []string {
 	return texts
 }()
 
-// visitTexts visits all strings of a value that can be set. visit gets where each is, what it is, and what sets
-// it. A pointer, list or map with strings that is empty would hide them, and fails the test.
+// visitTexts visits all settable strings of a value with their place, value and setter. An empty pointer, list or map
+// that could hold strings fails the test.
 func visitTexts(t *testing.T, at string, v reflect.Value, visit func(at, is string, set func(string))) {
 	switch v.Kind() {
 	case reflect.String:
@@ -93,7 +93,6 @@ func hasText(of reflect.Type) bool {
 	return false
 }
 
-// fullServer has a text wherever a server can have one.
 func fullServer(role bind9.Role) render.Server {
 	instance, cluster := allSettings()
 	instance.Spec.Role = role
@@ -121,10 +120,10 @@ func fullServer(role bind9.Role) render.Server {
 	return server
 }
 
-// listElement is a line of a list as named-checkconf writes it: a value and no statement.
+// listElement matches a list element in the output of named-checkconf: a value, not a statement.
 var listElement = regexp.MustCompile(`^!?("[^"]*"|any|none|localhost|localnets|[0-9a-f.:/]+)( port [0-9]+)?( key "[^"]*")?;$`)
 
-// countStatements counts statements by their first word, in a configuration as named-checkconf writes it.
+// countStatements counts statements by first word in the output of named-checkconf.
 func countStatements(config string) map[string]int {
 	count := map[string]int{}
 	for line := range strings.Lines(config) {
@@ -136,8 +135,8 @@ func countStatements(config string) map[string]int {
 	return count
 }
 
-// R2, attack 92: each string that there is, made hostile, is an error, or named-checkconf reads the statements of the
-// template and no more.
+// R2, attack 92: each string made hostile gives an error, or named-checkconf reads only the statements of the
+// template.
 func TestFiles_noStringIsAStatement(t *testing.T) {
 	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
 	if err != nil {
@@ -148,7 +147,7 @@ func TestFiles_noStringIsAStatement(t *testing.T) {
 	dir := t.TempDir()
 	for _, role := range []bind9.Role{bind9.RoleSecondary, bind9.RoleSigner} {
 		known := map[string]bool{}
-		// read counts the statements that BIND reads; nil: of a configuration that it has read before.
+		// read counts the statements; nil means a configuration already read.
 		read := func(server render.Server) (count map[string]int, refused error) {
 			files, of := server.Files()
 			keys, ofKeys := server.KeyFiles()
@@ -190,7 +189,7 @@ func TestFiles_noStringIsAStatement(t *testing.T) {
 					refused++
 					continue
 				case has == nil:
-					continue places // this string is in no file
+					continue places // in no file
 				}
 				written++
 				for word, count := range has {

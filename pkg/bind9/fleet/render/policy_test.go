@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// newSigner is the signer of a cluster with these policies.
 func newSigner(policies ...bind9.DNSSECPolicy) (render.Server, *bind9.Bind9Cluster) {
 	instance, cluster := makeInstance()
 	instance.Name, instance.Spec.Role = "prod-signer-0", bind9.RoleSigner
@@ -52,7 +51,7 @@ func randomPolicy(r *rand.Rand, i int) bind9.DNSSECPolicy {
 	}
 }
 
-// S12.4: a policy that the API takes is one that BIND takes, and BIND refuses what the API refuses.
+// S12.4: the API and BIND accept the same policies.
 func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
 	if err != nil {
@@ -66,7 +65,7 @@ func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 		policy := randomPolicy(rand.New(rand.NewPCG(seed, 12)), int(seed))
 		server, cluster := newSigner(policy)
 		said := must.Get(checkConf(ctx, t, program, dir, server))(t)
-		// It warns of keys that are replaced often.
+		// BIND only warns of frequent rollovers.
 		errs := validation.Bind9Cluster(cluster, nil, validation.FleetRules{})
 		if (said.err == nil) != (len(errs) == 0) {
 			t.Fatalf("seed %d: named-checkconf says %v %s; the API says %v\n%s", seed, said.err, said.out, errs, said.config)
@@ -82,8 +81,8 @@ func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	}
 }
 
-// S12.4: a signer answers its cluster, its agent and Kubizone alone, has a key of its own, and a claim that outlives
-// it. Its keys are never those of the cluster.
+// S12.4: a signer answers only its cluster, its agent and Kubizone, and has its own key and a claim that outlives the
+// pod. Its keys are never those of the cluster.
 func TestSigner_S12_4(t *testing.T) {
 	signer, _ := newSigner(bind9.DNSSECPolicy{Name: "yearly"})
 	if signer.Group() != "prod-signer-0" {

@@ -47,7 +47,6 @@ func makePlatform() render.Platform {
 	}
 }
 
-// newServer is the server of an instance in a cluster, with keys.
 func newServer(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) render.Server {
 	s := render.Merge(instance, cluster)
 	s.Platform, s.Transfer = makePlatform(), render.TransferKeys{Key: makeKey("bind9", 2)}
@@ -64,7 +63,7 @@ func makeInstance() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 		&bind9.Bind9Cluster{ObjectMeta: meta("prod")}
 }
 
-// allSettings sets everything that a cluster may say.
+// allSettings sets every field of a cluster.
 func allSettings() (*bind9.Bind9Instance, *bind9.Bind9Cluster) {
 	instance, cluster := makeInstance()
 	amounts := func(cpu, memory bind9.Quantity) *bind9.Amounts { return &bind9.Amounts{CPU: cpu, Memory: memory} }
@@ -104,7 +103,7 @@ func makeCatalogs() []render.Catalog {
 	return []render.Catalog{{Zone: zone, Primaries: []netip.AddrPort{netip.MustParseAddrPort("10.96.0.53:53"), netip.MustParseAddrPort("[2001:db8::35]:53")}}}
 }
 
-// TestObjects_areThoseOfTheGoldenFiles shows what is made. UPDATE=1 writes the files.
+// UPDATE=1 writes the golden files.
 func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 	alone, _ := makeInstance()
 	alone.Name, alone.Spec.ClusterRef, alone.Spec.Role = "lone", nil, bind9.RolePrimary
@@ -144,8 +143,8 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// checkConf asks BIND's own program about a server's files, in a directory of the test. The error is that of a server
-// that cannot be rendered; what the program says, and its own error, are in said.
+// checkConf runs named-checkconf on a server's files. err is the error of rendering; said has the program's output
+// and error.
 func checkConf(ctx context.Context, t *testing.T, program, dir string, server render.Server) (said checked, err error) {
 	t.Helper()
 	files, err := server.Files()
@@ -166,13 +165,11 @@ func checkConf(ctx context.Context, t *testing.T, program, dir string, server re
 	return checked{files["named.conf"], string(out), refused}, nil
 }
 
-// checked is the answer of named-checkconf to a configuration.
 type checked struct {
 	config, out string
 	err         error
 }
 
-// wantTaken fails the test unless the configuration is taken without a word.
 func (c checked) wantTaken(t *testing.T) {
 	t.Helper()
 	if c.err != nil || c.out != "" {
@@ -180,8 +177,7 @@ func (c checked) wantTaken(t *testing.T) {
 	}
 }
 
-// drawWord returns text that a user might write into a list: mostly what BIND takes, sometimes what would end a
-// statement.
+// drawWord returns a user's list element: mostly valid, sometimes an injection.
 func drawWord(r *rand.Rand) string {
 	words := []string{
 		"any", "none", "localhost", "localnets", "192.0.2.1", "192.0.2.0/24", "192.0.2.1/24", "2001:db8::/32", "2001:DB8::1", "::ffff:192.0.2.1", "ANY", "LocalHost", "0.0.0.0/0", "::/0", "!any", "!10.0.0.0/8", "! 10.0.0.1",
@@ -206,8 +202,7 @@ func randomConfig(r *rand.Rand) *bind9.Config {
 	return c
 }
 
-// TestFiles_areWhatBINDTakes has BIND's own program read many configurations, and those that a user could try to break
-// out of. BIND must take each configuration that no field refuses.
+// named-checkconf accepts each random configuration that validation accepts, including injections.
 func TestFiles_areWhatBINDTakes(t *testing.T) {
 	program, err := rig.Find("named-checkconf", "apt-get install bind9-utils")
 	if err != nil {
@@ -220,7 +215,7 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 	server := newServer(rich, cluster)
 	server.Catalogs = makeCatalogs()
 	for _, primary := range server.Catalogs[0].Primaries {
-		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // of the zones of a bindcar too
+		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // for bindcar's zones, too
 	}
 	said, err := checkConf(ctx, t, program, dir, server)
 	if err != nil {
@@ -333,8 +328,7 @@ func TestMerge_takesBlocksOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestTransferKeys_ofARotation_S11_11: while a TSIG key rotates both keys are in the Secret and in the configuration,
-// and the one that signs is the first.
+// During a rotation both keys are in the Secret and the configuration, the signing key first.
 func TestTransferKeys_ofARotation_S11_11(t *testing.T) {
 	one, two := makeKey("bind9-one", 1), makeKey("bind9-two", 2)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

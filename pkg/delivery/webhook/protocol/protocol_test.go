@@ -25,7 +25,7 @@ func readVectors(t testing.TB, file string, into any) {
 	}
 }
 
-// The signatures were computed by another implementation of HMAC than Go's.
+// Another HMAC implementation than Go's computed the signatures.
 func TestSignature_vectors(t *testing.T) {
 	var all []struct {
 		Name, Secret, Method, Path, Timestamp, Nonce, Body, Signature string
@@ -120,7 +120,7 @@ func TestEncode_joinsStringsWhereItMust(t *testing.T) {
 	}
 }
 
-// A name is in full whether or not the other side writes its last dot, in every type.
+// Each type decodes names to absolute form, with or without the final dot.
 func TestDecode_readsNamesInFull(t *testing.T) {
 	for value, want := range map[string]string{
 		"CNAME www.example.net": "www.example.net.", "KX 10 kx.example.net": "10 kx.example.net.",
@@ -136,7 +136,7 @@ func TestDecode_readsNamesInFull(t *testing.T) {
 	}
 }
 
-// Attack 26: a value is one value, whatever it ends.
+// Attack 26: no value can end early and begin another record.
 func TestDecode_refuses(t *testing.T) {
 	for body, code := range map[string]string{
 		`{"type":"A","domain":"example.com","subdomain":"www","values":["192.0.2.1\nevil 300 IN A 192.0.2.2"]}`:         CodeInvalidValue,
@@ -193,7 +193,7 @@ func TestTimestamp_isUTCWithSeconds(t *testing.T) {
 	}
 }
 
-// FuzzDecode: nothing panics, and what is taken can be written and read again as the same.
+// An accepted record survives encoding and decoding unchanged.
 func FuzzDecode(f *testing.F) {
 	var all []recordVector
 	readVectors(f, "records.json", &all)

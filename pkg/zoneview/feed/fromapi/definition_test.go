@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// jsonFields are the names of the fields of a struct in JSON.
 func jsonFields(t reflect.Type) (fields []string) {
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -23,7 +22,7 @@ func jsonFields(t reflect.Type) (fields []string) {
 	return fields
 }
 
-// A field that the API gets, and that is not read, would be missing from the view without a word.
+// An unread field would be missing from the view without an error.
 func TestDefinition_readsEveryFieldOfTheAPI(t *testing.T) {
 	for api, read := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[v1alpha1.RRset]():      reflect.TypeFor[rrset](),

@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// server is an API server with its own etcd in this process that can be stopped and started again.
+// server is an API server with etcd in this process. Tests restart both.
 type server struct {
 	t    *testing.T
 	dir  string
@@ -109,7 +109,6 @@ func (s *server) readAddress() netip.AddrPort {
 	return netip.MustParseAddrPort(at.Host)
 }
 
-// fed is a Set on a feed.
 type fed struct {
 	*zoneview.Set
 	feed     *fromapi.Source
@@ -117,7 +116,7 @@ type fed struct {
 	stop     func()
 }
 
-// trimZone leaves what Config.Zones says that a feed looks at.
+// trimZone keeps the fields that Config.Zones promises.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields, zone.Annotations, zone.Spec = nil, nil, v1alpha1.ZoneSpec{}
@@ -125,7 +124,6 @@ func trimZone(object any) (any, error) {
 	return object, nil
 }
 
-// startFeed reaches the server at host until the test ends.
 func (s *server) startFeed(host string, interest func(*v1alpha1.Zone) bool) *fed {
 	s.t.Helper()
 	config := rest.CopyConfig(s.config)
@@ -165,7 +163,6 @@ func (f *fed) waitForSync(t *testing.T) {
 	}
 }
 
-// waitEqual requires the Set to come to what the server says of the zones in which it is interested.
 func (s *server) waitEqual(f *fed, interest func(*v1alpha1.Zone) bool) {
 	s.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -237,7 +234,7 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	if spec.NameServers == nil {
 		spec.NameServers = []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}}
 	}
-	if spec.Limits == nil { // S7.5: tests withdraw rules, and wait for what they see of it
+	if spec.Limits == nil { // S7.5: tests withdraw rules and wait for the result
 		spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
 	}
 	zone, err := s.KubizoneV1alpha1().Zones(namespace).Create(s.t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
@@ -255,7 +252,7 @@ func (s *server) makeRecord(namespace, name string, spec v1alpha1.RecordSpec) {
 	})
 }
 
-// behindBalancer is a way to the server that can be closed.
+// behindBalancer is a proxy that the test can close.
 func behindBalancer(t *testing.T, s *server) *rig.Balancer {
 	t.Helper()
 	b := must.Get(rig.StartBalancer())(t)

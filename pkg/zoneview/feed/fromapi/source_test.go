@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// countRestarts returns the counter of one reason.
 func countRestarts(t *testing.T, registry metrics.KubeRegistry, reason string) int {
 	t.Helper()
 	families := must.Get(registry.Gather())(t)
@@ -37,7 +36,7 @@ func countRestarts(t *testing.T, registry metrics.KubeRegistry, reason string) i
 	return 0
 }
 
-// history is every state of zones that the server told of.
+// history is every reported state of zones.
 type history struct {
 	mutex   sync.Mutex
 	hash    map[string]string // uid and serial
@@ -69,7 +68,7 @@ func (h *history) recordHistory(t *testing.T, s *server) {
 	}()
 }
 
-// writeAgain tries again what had no turn beside the consequences of earlier writes; nothing was written then.
+// writeAgain retries writes refused during background work. A refused write changes nothing.
 func writeAgain(t *testing.T, one func() error) {
 	t.Helper()
 	err := one()
@@ -81,8 +80,7 @@ func writeAgain(t *testing.T, one func() error) {
 	}
 }
 
-// S7.2: whatever happens, each state of the Set is one that was settled, with the hash that the server has for it, and
-// the last is the server's.
+// S7.2: each state of the Set was settled, with the server's hash, and the last state is the server's.
 func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	s := newServer(t)
 	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
@@ -149,7 +147,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 		}
 	}
 	s.waitEqual(f, nil)
-	// Records that no rule allows any more leave the zone, and come back: consequences that settle later.
+	// Records leave and return with their rule. Both changes settle later.
 	for _, pattern := range []string{"n1*", "*"} {
 		patch("org", fmt.Sprintf(`{"spec":{"delegations":[{"zones":["*"],"records":[{"pattern":%q}]}]}}`, pattern))
 		s.waitEqual(f, nil)
@@ -180,7 +178,7 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	}
 }
 
-// A server that is away changes nothing. A zone of which its journal, too, no longer has a serial (410) is read anew.
+// While the server is away the Set stays. If the server's journal has lost a serial (410), the zone is read again.
 func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s := newServer(t)
 	b := behindBalancer(t, s)
@@ -219,11 +217,11 @@ func TestFeed_outlivesTheServerAndStartsAgainWhereItHasForgotten(t *testing.T) {
 	s.waitEqual(f, nil)
 }
 
-// A deleted zone leaves; one made anew under its name is another; a renamed one is found by its new name alone.
+// A zone recreated under the same name has another uid, and a renamed zone has the new name alone.
 func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	s := newServer(t)
 	f := s.startFeed(s.readAddress().String(), nil)
-	f.waitForSync(t) // of nothing
+	f.waitForSync(t) // no zones
 	first := s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
 	s.makeRecord("a", "www", v1alpha1.RecordSpec{DomainName: "www", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}, Type: "A", RData: "192.0.2.1"})
 	s.waitEqual(f, nil)
@@ -243,7 +241,6 @@ func TestFeed_zonesComeGoAndAreRenamed_S8_4(t *testing.T) {
 	}
 }
 
-// A zone that is of no interest is not read.
 func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
 	s := newServer(t)
 	s.makeZone("a", "outside", v1alpha1.ZoneSpec{DomainName: "example.org."})
@@ -257,7 +254,7 @@ func TestFeed_holdsWhatIsOfInterest(t *testing.T) {
 	}
 }
 
-// A large listing is in when the feed says that it is, and a server that is not there is said to be missing.
+// An absent server is named in the error.
 func TestFeed_isInSyncWhenAllIsIn(t *testing.T) {
 	s := newServer(t)
 	b := behindBalancer(t, s)

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// teller plays the ledger: each start tells what the next function says, then waits for its end.
+// teller plays the ledger: each start calls the next function.
 type teller struct {
 	starts []func(ledger.Sink)
 	told   chan int
@@ -41,7 +41,6 @@ func (t *teller) tellSink(ctx context.Context, sink ledger.Sink) error {
 	return ctx.Err()
 }
 
-// fed is a source and the Set that it writes.
 type fed struct {
 	*Source
 	set *zoneview.Set
@@ -66,7 +65,6 @@ func startFeed(t *testing.T, starts ...func(ledger.Sink)) *fed {
 	return f
 }
 
-// makeBase returns the zone of steps after n of them.
 func makeBase(t *testing.T, n int) ledger.Base {
 	t.Helper()
 	all := makeSteps(t, n)
@@ -88,7 +86,7 @@ func waitForFeed(t *testing.T, f *fed) {
 	must.Succeed(t, f.Wait(ctx))
 }
 
-// A listing, then the journal: a zone made, one changed, one gone.
+// The listing, then the journal: a zone created, another changed, another deleted.
 func TestSource_followsTheStore(t *testing.T) {
 	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
@@ -117,7 +115,7 @@ func TestSource_followsTheStore(t *testing.T) {
 	}
 }
 
-// A step that does not fit starts it over; zones that went meanwhile are dropped, and readers see no gap.
+// Zones deleted meanwhile leave the Set, and readers see no gap.
 func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	f := startFeed(t,
 		func(sink ledger.Sink) {
@@ -126,7 +124,7 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 			sink.Ready()
 			sink.Apply("gone", content.Transaction{Steps: makeSteps(t, 0), Settled: true, Zone: &content.Identity{Namespace: "ns",
 				Name: "gone"}})
-			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true}) // those between are missing
+			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true}) // the steps between are missing
 		},
 		func(sink ledger.Sink) {
 			sink.Reset()
@@ -143,7 +141,7 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	}
 }
 
-// tellWrong tells of the zone with one of its values gone, and of another that is right.
+// tellWrong reports a zone with a value missing, and a correct zone.
 func tellWrong(t *testing.T, n int) func(ledger.Sink) {
 	return func(sink ledger.Sink) {
 		wrong := makeBase(t, n)
@@ -157,8 +155,8 @@ func tellWrong(t *testing.T, n int) func(ledger.Sink) {
 	}
 }
 
-// S7.2, S7.5: of a zone that is not settled what is delivered is an earlier state, to which the journal leads back.
-// Where it does not, nothing is delivered until the zone settles.
+// S7.2, S7.5: of an unsettled zone the last settled state is served, found by undoing the journal. With too short a
+// journal, nothing is served until the next settled state.
 func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	for what, damage := range map[string]func(*ledger.Base){
 		"whole": func(*ledger.Base) {}, "trimmed": func(b *ledger.Base) { b.Since = nil }, "damaged": func(b *ledger.Base) { b.Since = b.Since[:1] },
@@ -189,7 +187,7 @@ func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 	}
 }
 
-// F30: content that is not what its hash says is not served, and no other zone waits for it.
+// F30: a wrong hash delays no other zone.
 func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	f := startFeed(t, tellWrong(t, 2))
 	waitForFeed(t, f)
@@ -204,8 +202,6 @@ func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	}
 }
 
-// A zone that was proven before stays as it was proven, whatever the journal adds to what is not known. When it is
-// mended it goes on.
 func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 	mended := make(chan struct{})
 	mend := sync.OnceFunc(func() { close(mended) })
@@ -240,7 +236,7 @@ func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 	}
 }
 
-// A damaged header is found by the hash, a damaged object by its name.
+// The hash reveals a damaged header; an unreadable object is frozen by name.
 func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	f := startFeed(t, func(sink ledger.Sink) {
 		sink.Reset()
@@ -256,14 +252,14 @@ func TestSource_freezesADamagedHeaderAndAnUnreadableZone(t *testing.T) {
 	}
 }
 
-// Steps that do not fit over and over freeze their zone, and not the feed.
+// The feed continues.
 func TestSource_freezesAZoneWhoseStepsNeverFit(t *testing.T) {
 	var proven sync.Once
 	misfit := func(sink ledger.Sink) {
 		sink.Reset()
 		sink.Base(makeBase(t, 1))
 		sink.Ready()
-		// Later proofs, which are in flight, are of what was before: they must not end what the last misfit begins.
+		// A proof in flight of an earlier state must not end the restart after the last misfit.
 		proven.Do(func() { waitFor(t, func() bool { return sink.(*pass).Check() == nil }) })
 		sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[5:], Settled: true})
 	}
@@ -285,7 +281,7 @@ func waitFor(t *testing.T, true func() bool) {
 	}
 }
 
-// Records of a zone beside a child's glue make one RRset.
+// A zone's Records and a child's glue make a single RRset.
 func TestMergeRRsets_joinsWhatStandsTogether(t *testing.T) {
 	a := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{"192.0.2.1"}}
 	b := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.ExplicitTTL(60), Data: []string{"192.0.2.2"}}
@@ -301,7 +297,7 @@ func TestMergeRRsets_joinsWhatStandsTogether(t *testing.T) {
 
 const uid = "u"
 
-// makeSteps makes a zone and gives www one address more in each of n further steps; step i has serial 100+i.
+// makeSteps creates a zone and adds an address of www in each of n steps; step i has serial 100+i.
 func makeSteps(t *testing.T, n int) []content.Step {
 	t.Helper()
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 360, Refresh: 86400, Retry: 7200, Expire: 3600000, NegativeResponseCache: 360}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command standin is what a release of the tests packages in place of its programs, which take minutes to build.
+// Command standin is packaged by release tests in place of the programs, which take minutes to build.
 package main
 
 import (
