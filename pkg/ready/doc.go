@@ -11,7 +11,7 @@
 //
 // It does not know how a zone is delivered, nor does it write conditions.
 //
-// Read first: index.go finds the objects, standing.go decides Ready of Records and judge.go that of their Zone,
+// Read first: index.go finds the objects, progress.go decides Ready of Records and judge.go that of their Zone,
 // stalled.go since when an object waits for a person; state.go has the form of a Delivery, public.go the words for
 // tenants, inforce.go the classes in force, frozen.go the zones whose content does not match their hash.
 package ready

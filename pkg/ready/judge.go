@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Facts decide the Ready of a Zone (JudgeZone) and of its Records (StandingOf).
+// Facts decide the Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
 type Facts struct {
 	Zone  *v1alpha1.Zone
 	Force InForce

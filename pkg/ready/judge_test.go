@@ -201,7 +201,7 @@ func TestJudgeZone(t *testing.T) {
 			if zone.Status.SettledSerial = 6; j.Reason == v1alpha1.ReasonMassDeletion { // S7.5: and so say the Records that wait for it, no others
 				for taken, want := range map[int64]string{6: "Delivered", 7: v1alpha1.ReasonMassDeletion} {
 					record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: taken}}
-					if j, _, _ := StandingOf(f).Judge(record); j.Reason != want {
+					if j, _, _ := ProgressOf(f).Judge(record); j.Reason != want {
 						t.Errorf("a Record taken in at %d: %s, want %s", taken, j.Reason, want)
 					}
 				}
@@ -210,53 +210,53 @@ func TestJudgeZone(t *testing.T) {
 	}
 }
 
-// S6.13: a Record is Ready when all have a serial at or after its own, and not while its RRset is owed; serials wrap
+// S6.13: a Record is Ready when all have a serial at or after its own, and not while its RRset is missing; serials wrap
 // (RFC 1982). Else it says why, where that is known.
 func TestJudgeRecord(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
 	down := Judgement{metav1.ConditionFalse, string(delivery.ReasonServerUnreachable), "down"}
-	at := func(serials ...serial.Serial) []classStanding {
-		var all []classStanding
+	at := func(serials ...serial.Serial) []classProgress {
+		var all []classProgress
 		for _, at := range serials {
-			all = append(all, classStanding{serial: at})
+			all = append(all, classProgress{serial: at})
 		}
 		return all
 	}
 	for _, test := range []struct {
 		taken    int64
-		standing Standing
+		progress Progress
 		want     string
 	}{
-		{7, Standing{classes: at(0)}, "Unknown Pending"},
-		{7, Standing{classes: at(6)}, "Unknown Pending"},
-		{7, Standing{classes: at(7)}, "True Delivered"},
-		{7, Standing{classes: at(9, 7)}, "True Delivered"},
-		{7, Standing{classes: at(9, 6)}, "Unknown Pending"},
-		{4294967290, Standing{classes: at(5)}, "True Delivered"},
-		{5, Standing{classes: at(4294967290)}, "Unknown Pending"},
-		{1, Standing{classes: at(1<<31 + 1)}, ""},
-		{7, Standing{classes: []classStanding{{serial: 7, fault: down}}}, "True Delivered"},
-		{7, Standing{classes: []classStanding{{serial: 9, fault: down}, {serial: 6}}}, "Unknown Pending"},
-		{7, Standing{classes: []classStanding{{serial: 6}, {serial: 6, fault: down}}}, "False ServerUnreachable"},
-		{7, Standing{classes: at(7), fault: down}, "False ServerUnreachable"},
-		{7, Standing{classes: at(7), silent: true}, ""},
-		{7, Standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: nil}}, "Unknown Pending"},
-		{7, Standing{classes: at(7), owed: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
-		{7, Standing{classes: at(7), unlisted: true}, ""},
-		{7, Standing{classes: at(6), held: held, settled: 6}, "False MassDeletion"},
-		{7, Standing{classes: []classStanding{{serial: 6, fault: down}}, held: held, settled: 6}, "False ServerUnreachable"},
-		{6, Standing{classes: at(5), held: held, settled: 6}, "Unknown Pending"},
-		{6, Standing{classes: at(6), held: held, settled: 6}, "True Delivered"},
+		{7, Progress{classes: at(0)}, "Unknown Pending"},
+		{7, Progress{classes: at(6)}, "Unknown Pending"},
+		{7, Progress{classes: at(7)}, "True Delivered"},
+		{7, Progress{classes: at(9, 7)}, "True Delivered"},
+		{7, Progress{classes: at(9, 6)}, "Unknown Pending"},
+		{4294967290, Progress{classes: at(5)}, "True Delivered"},
+		{5, Progress{classes: at(4294967290)}, "Unknown Pending"},
+		{1, Progress{classes: at(1<<31 + 1)}, ""},
+		{7, Progress{classes: []classProgress{{serial: 7, fault: down}}}, "True Delivered"},
+		{7, Progress{classes: []classProgress{{serial: 9, fault: down}, {serial: 6}}}, "Unknown Pending"},
+		{7, Progress{classes: []classProgress{{serial: 6}, {serial: 6, fault: down}}}, "False ServerUnreachable"},
+		{7, Progress{classes: at(7), fault: down}, "False ServerUnreachable"},
+		{7, Progress{classes: at(7), silent: true}, ""},
+		{7, Progress{classes: at(7), missing: map[delivery.RRsetKey]*delivery.Error{www: nil}}, "Unknown Pending"},
+		{7, Progress{classes: at(7), missing: map[delivery.RRsetKey]*delivery.Error{www: {Reason: delivery.ReasonConflict, Message: "theirs"}}}, "False Conflict"},
+		{7, Progress{classes: at(7), unlisted: true}, ""},
+		{7, Progress{classes: at(6), held: held, settled: 6}, "False MassDeletion"},
+		{7, Progress{classes: []classProgress{{serial: 6, fault: down}}, held: held, settled: 6}, "False ServerUnreachable"},
+		{6, Progress{classes: at(5), held: held, settled: 6}, "Unknown Pending"},
+		{6, Progress{classes: at(6), held: held, settled: 6}, "True Delivered"},
 	} {
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: test.taken}}
-		test.standing.confirmed = confirmedBy(7)
-		j, text, known := test.standing.Judge(record)
+		test.progress.confirmed = confirmedBy(7)
+		j, text, known := test.progress.Judge(record)
 		got := ""
 		if known {
 			got = string(j.Status) + " " + j.Reason
 		}
 		if got != test.want || (text != "") != (j.Reason == string(delivery.ReasonConflict)) {
-			t.Errorf("taken in at %d, %+v: %q (%q), want %q", test.taken, test.standing, got, text, test.want)
+			t.Errorf("taken in at %d, %+v: %q (%q), want %q", test.taken, test.progress, got, text, test.want)
 		}
 	}
 }
@@ -318,7 +318,7 @@ func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
 		f := factsOf(aZone(), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": failed})
 		for owner, reason := range want {
 			record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: owner + ".example.org.", Serial: 7}}
-			if j, _, _ := StandingOf(f).Judge(record); j.Reason != reason {
+			if j, _, _ := ProgressOf(f).Judge(record); j.Reason != reason {
 				t.Errorf("%d refused: %s: %q, want %q", many, owner, j.Reason, reason)
 			}
 		}
@@ -371,7 +371,7 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 			f.Force.Classes = append(f.Force.Classes, of.Class)
 		}
 		record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7}}
-		ofRecord, _, _ := StandingOf(f).Judge(record)
+		ofRecord, _, _ := ProgressOf(f).Judge(record)
 		for kind, row := range map[string]struct {
 			got  Judgement
 			want string

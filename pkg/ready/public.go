@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are what a tenant is told of a class that does not deliver, by reason. The words of the provider or its
+// faults are the texts for tenants of a class that does not deliver, by reason. The words of the provider or its
 // client have addresses and names of the operators' network in them, and stand in the status of the DNSClass, where
 // the whole class fails, and in the controller's log.
 var faults = map[delivery.Reason]string{

@@ -18,8 +18,8 @@ import (
 // StallAfter is the age of a reason at which Stalled says that a person is needed (S7.4).
 const StallAfter = 2 * time.Minute
 
-// waitsForPerson are the reasons that do not end by themselves. Others are retried, or follow another object that tells
-// more.
+// waitsForPerson are the reasons that do not end by themselves. Others are retried, or follow another object with
+// details.
 var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true,
 	v1alpha1.ReasonCNAMEConflict: true,

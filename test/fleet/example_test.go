@@ -73,8 +73,8 @@ func configOf(nodes map[string]*node, primary netip.AddrPort) fleet.Config {
 }
 
 // TestProvider_ofTheSourceAnswersAtEachServer runs the example of bindy's document: a provider with three namespaces,
-// two primaries and three secondaries in each, a zone and a record, as converted by docs/migration-bindy.md. Each of the 15
-// servers runs as named and agent, and answers for the record.
+// two primaries and three secondaries in each, a zone and a record, as converted by docs/migration-bindy.md. Each of
+// the 15 servers runs as named and agent, and answers for the record.
 func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("port 53 at the address of a Service takes root")

@@ -135,9 +135,9 @@ func (w *world) runShell(dir string, environment []string, script string) (strin
 	return string(out), err
 }
 
-// TestFleet_takesOverFromBindyUnderQueries_S11_10 follows docs/migration-bindy.md by the letter, with a bindy that writes
-// its objects until stopped. Throughout, the names of bindy's zone are queried at the Services' addresses, and each
-// answer is present and right.
+// TestFleet_takesOverFromBindyUnderQueries_S11_10 follows docs/migration-bindy.md by the letter, with a bindy that
+// writes its objects until stopped. Throughout, the names of bindy's zone are queried at the Services' addresses, and
+// each answer is present and right.
 func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 	w := newWorld(t, "dns")
 	if _, err := rig.Find("named", "apt-get install bind9"); err != nil {

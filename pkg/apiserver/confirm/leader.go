@@ -79,15 +79,15 @@ type leader struct {
 	tracker
 }
 
-// judgeZone returns the present Standing of a zone; nil if the zone is gone or pending.
-func (l *leader) judgeZone(uid string) *ready.Standing {
+// judgeZone returns the present Progress of a zone; nil if the zone is gone or pending.
+func (l *leader) judgeZone(uid string) *ready.Progress {
 	zone := l.index.ZoneByUID(uid)
 	if zone == nil || zone.Status.Serial == 0 {
 		return nil
 	}
 	deliveries := l.index.DeliveriesOf(uid)
 	force, _ := l.index.InForce(zone)
-	return ready.StandingOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
+	return ready.ProgressOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
 		func(key delivery.Key) ready.Report {
 			for _, one := range deliveries {
 				if ready.KeyOf(one) != key {
@@ -122,8 +122,8 @@ func newTracker() tracker {
 
 // zone is the progress at one zone.
 type zone struct {
-	// standing is the last one; nil: none yet.
-	standing *ready.Standing
+	// progress is the last one; nil: none yet.
+	progress *ready.Progress
 	// open are the Records that are not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
 	// due are Records to judge and to write.

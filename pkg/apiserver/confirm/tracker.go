@@ -64,12 +64,12 @@ func isOpen(record *v1alpha1.Record) bool {
 
 // followRecords tracks all Records until the watch or ctx ends.
 func (l *leader) followRecords(ctx context.Context) error {
-	// Standings come first, so that the Ready of no Record is in question for want of one.
+	// Progresses come first, so that the Ready of no Record is in question for want of one.
 	l.mu.Lock()
 	l.zones, l.in = map[string]*zone{}, map[law.Ref]string{}
 	for _, one := range l.index.AllZones() {
 		if s := l.judgeZone(string(one.UID)); s != nil {
-			l.zoneOf(string(one.UID)).standing = s
+			l.zoneOf(string(one.UID)).progress = s
 		}
 	}
 	l.mu.Unlock()
@@ -123,7 +123,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		}
 		z.open[ref], l.in[ref] = record, uid
 	}
-	if uid != "" && z.standing == nil {
+	if uid != "" && z.progress == nil {
 		z.due[ref] = true
 		l.queue.Add(uid)
 		return
@@ -156,11 +156,11 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}
-	if z.standing == nil {
+	if z.progress == nil {
 		return v, false
 	}
 	var ok bool
-	if v.ready, v.lastError, ok = z.standing.Judge(record); !ok {
+	if v.ready, v.lastError, ok = z.progress.Judge(record); !ok {
 		return v, false
 	}
 	v.adopted = true

@@ -36,11 +36,11 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	l.mu.Lock()
 	z := l.zoneOf(uid)
 	l.mu.Unlock()
-	if err := l.findOwed(ctx, uid, z, now); err != nil {
+	if err := l.findMissing(ctx, uid, z, now); err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.setStanding(uid, z, now)
+	l.setProgress(uid, z, now)
 	scans, cursor := z.scans, z.cursor
 	l.mu.Unlock()
 
@@ -74,9 +74,9 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	return nil
 }
 
-// findOwed makes the Records of newly owed RRsets due. Those that are Ready are not tracked.
-func (l *leader) findOwed(ctx context.Context, uid string, z *zone, now *ready.Standing) error {
-	if uid == "" || z.standing == nil {
+// findMissing makes the Records of newly missing RRsets due. Those that are Ready are not tracked.
+func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
+	if uid == "" || z.progress == nil {
 		return nil
 	}
 	of := l.index.ZoneByUID(uid)
@@ -87,7 +87,7 @@ func (l *leader) findOwed(ctx context.Context, uid string, z *zone, now *ready.S
 	if err != nil {
 		return nil // an ended zone
 	}
-	for _, at := range now.NewlyOwed(z.standing) {
+	for _, at := range now.NewlyMissing(z.progress) {
 		owner, within := at.Rel(apex)
 		if !within {
 			continue
@@ -109,18 +109,18 @@ func (l *leader) dropZone(uid string) {
 	if z == nil {
 		return
 	}
-	z.standing, z.scans = nil, false
+	z.progress, z.scans = nil, false
 	clear(z.due)
 	if len(z.open) == 0 {
 		delete(l.zones, uid)
 	}
 }
 
-// setStanding takes the present Standing of a zone, and finds the Records that must be judged by it. The caller holds
+// setProgress takes the present Progress of a zone, and finds the Records that must be judged by it. The caller holds
 // mu.
-func (l *leader) setStanding(uid string, z *zone, now *ready.Standing) {
-	before := z.standing
-	z.standing = now
+func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
+	before := z.progress
+	z.progress = now
 	if before != nil && now.TakesBack(before) {
 		z.scans, z.cursor = true, ""
 	}

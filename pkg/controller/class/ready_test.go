@@ -370,7 +370,7 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 								t.Errorf("after %v: the Zone says %s (%s), the Record %s (%s), want %s and %s", when,
 									describeCondition(zone), zone.Message, describeCondition(record), record.Message, wantZone, test.record)
 							}
-							for _, told := range []string{zone.Message, record.Message} {
+							for _, public := range []string{zone.Message, record.Message} {
 								if strings.Contains(told, "192.0.2.99") || strings.Contains(told, "dns/key") {
 									t.Errorf("a tenant is told %q", told)
 								}
@@ -516,8 +516,8 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		r.makeRecords(records)
 		r.startController()
 		r.passTime(time.Minute)
-		told := r.records.countWritten
-		if n := told(); n != 0 {
+		written := r.records.countWritten
+		if n := written(); n != 0 {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}
 		r.changeZone(refsOf("none"))
@@ -527,11 +527,11 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 		for round := range 2 {
 			for second := range 30 {
 				r.passTime(time.Second)
-				if now, most := told()-before, burst+(second+1)*rate; now > most {
+				if now, most := written()-before, burst+(second+1)*rate; now > most {
 					t.Errorf("%d Records were told in %d seconds, more than %d", now, second+1, most)
 				}
 			}
-			if before = told(); before != (round+1)*(records+1) {
+			if before = written(); before != (round+1)*(records+1) {
 				t.Errorf("%d of %d Records were told, each once", before, (round+1)*(records+1))
 			}
 			r.passTime(ready.StallAfter - 30*time.Second)

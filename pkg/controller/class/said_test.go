@@ -70,7 +70,7 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 6}}
 	event.State.Refused = event.Failed
 	c.Observe(event)
-	j, last, _ := ready.StandingOf(c.zones.readFacts(zone, ready.InForce{Classes: []string{"main"}})).Judge(record)
+	j, last, _ := ready.ProgressOf(c.zones.readFacts(zone, ready.InForce{Classes: []string{"main"}})).Judge(record)
 	status := must.Get(json.Marshal(ready.StatusFor("main", event.State, nil)))(t)
 	if all := j.Message + last + string(status); strings.Contains(all, "locked") || !strings.Contains(j.Message, "the server refuses the record") {
 		t.Errorf("%+v, %s, %s", j, last, status)

@@ -5098,7 +5098,7 @@ func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Agent is the program beside BIND that makes and removes zones there.",
+				Description: "Agent is the program next to BIND for adding and removing zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5112,13 +5112,13 @@ func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) comm
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is its image. Absent: the server's default image of the kind.",
+							Description: "image of the agent. Absent: the server's default image for kind.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources of its container.",
+							Description: "resources of the agent's container.",
 							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
 						},
 					},
@@ -5134,7 +5134,7 @@ func schema_kubizone_api_bind9_v1alpha1_Amounts(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Amounts of the resources of a container.",
+				Description: "Amounts of resources of a container.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"cpu": {
@@ -5161,7 +5161,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and each secondary.",
+				Description: "Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and secondary.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5275,61 +5275,61 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Description: "image of BIND. Absent: the server's default image for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Description: "storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.",
 							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
 						},
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
 					"primary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "primary are the primaries, named NAME-primary-0 and so on. Absent: none.",
+							Description: "primary configures the primaries, NAME-primary-0 and so on. Absent: none.",
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
 					"secondary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts them.",
+							Description: "secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their number.",
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.",
+							Description: "dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers transfer signed zones from there. Absent: no signing.",
 							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -5350,7 +5350,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5381,7 +5381,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.",
+							Description: "conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as class.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5394,7 +5394,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey is the age of the key that signs transfers and NOTIFY.",
+							Description: "tsigKey has the dates of the key for signing transfers and NOTIFY.",
 							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
@@ -5410,7 +5410,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9Instance(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9Instance is one BIND 9 server: a pod of the cluster, or with spec.external a server elsewhere.",
+				Description: "Bind9Instance is one BIND 9 server: a pod in the cluster, or an external server (spec.external).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5516,7 +5516,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"role": {
 						SchemaProps: spec.SchemaProps{
-							Description: "role is Primary, Secondary or Signer. Servers of each role transfer the zones that they are to have; a Signer signs zones for the others of its cluster and answers no clients. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`\n - `\"Signer\"`",
+							Description: "role is Primary, Secondary or Signer. Every role transfers its zones; a Signer signs zones for the other servers of its cluster, and serves no clients. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`\n - `\"Signer\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5525,13 +5525,13 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 					},
 					"clusterRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone. Immutable.",
+							Description: "clusterRef names the server's Bind9Cluster, in this namespace. Absent: none. Immutable.",
 							Ref:         ref(v1alpha1.ClusterReference{}.OpenAPIModelName()),
 						},
 					},
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is 1, or 0 for a server that is stopped and keeps its keys and its storage. Defaults to 1.",
+							Description: "replicas is 1, or 0 for a stopped server, which keeps its keys and storage. Defaults to 1.",
 							Default:     v1alpha1.DefaultInstanceReplicas,
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](1),
@@ -5549,61 +5549,61 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Description: "image of BIND. Absent: the server's default image for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Description: "storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.",
 							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
 						},
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
 					"service": {
 						SchemaProps: spec.SchemaProps{
-							Description: "service of the server. Absent: that of its role in the cluster.",
+							Description: "service of the server. Absent: as for its role in the cluster.",
 							Ref:         ref(v1alpha1.Service{}.OpenAPIModelName()),
 						},
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources of BIND's container. Absent: those of its role in the cluster.",
+							Description: "resources of the BIND container. Absent: as for its role in the cluster.",
 							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
 						},
 					},
 					"external": {
 						SchemaProps: spec.SchemaProps{
-							Description: "external is a server that is not run here: nothing is made for it. It has no other settings than zoneNamespaces. Its author needs the right to create bind9instances/external.",
+							Description: "external describes a server run elsewhere: the fleet creates nothing for it. zoneNamespaces is the only other setting allowed. Authors need permission to create bind9instances/external.",
 							Ref:         ref(v1alpha1.ExternalServer{}.OpenAPIModelName()),
 						},
 					},
@@ -5625,7 +5625,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5637,7 +5637,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses at which it answers queries, those of its Service: \"192.0.2.1:53\".",
+							Description: "addresses for queries, from the Service: \"192.0.2.1:53\".",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5651,14 +5651,14 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 					},
 					"agentURL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agentURL is where its agent is reached.",
+							Description: "agentURL is the URL of the agent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"configHash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "configHash identifies the configuration that the server runs with.",
+							Description: "configHash identifies the running configuration.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5688,7 +5688,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.",
+							Description: "tsigKey has the dates of the server's own TSIG key. A cluster's key is in the status of the cluster.",
 							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
@@ -5704,7 +5704,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9Provider(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterBind9Provider makes a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.",
+				Description: "ClusterBind9Provider creates a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5815,7 +5815,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces are those in which a Bind9Cluster is made. Absent, with no namespaceSelector: dns-system.",
+							Description: "namespaces of the Bind9Clusters. Absent, without namespaceSelector: dns-system.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -5844,7 +5844,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 					},
 					"namespaceSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaceSelector selects further namespaces by their labels.",
+							Description: "namespaceSelector selects further namespaces by label.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -5858,61 +5858,61 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Description: "image of BIND. Absent: the server's default image for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Description: "storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.",
 							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
 						},
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
 					"primary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "primary are the primaries, named NAME-primary-0 and so on. Absent: none.",
+							Description: "primary configures the primaries, NAME-primary-0 and so on. Absent: none.",
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
 					"secondary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts them.",
+							Description: "secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their number.",
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server, NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.",
+							Description: "dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers transfer signed zones from there. Absent: no signing.",
 							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -5933,7 +5933,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5948,7 +5948,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "clusters are the Bind9Clusters, by namespace. Of more than the status has room for, those that are ready are left out first.",
+							Description: "clusters are the Bind9Clusters, by namespace. If the status has no room for all, ready clusters are left out first.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6001,12 +6001,12 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterDNSSEC(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterDNSSEC is how a cluster signs zones.",
+				Description: "ClusterDNSSEC configures signing.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storage of the signer, of type PersistentVolumeClaim: the keys are there and nowhere else. The claim stays when the signer is deleted. Absent: that of the cluster.",
+							Description: "storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the signer. Absent: the cluster's storage.",
 							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
 						},
 					},
@@ -6020,7 +6020,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterDNSSEC(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "policies are those that a Zone may name, beside \"default\": that of BIND, one key that is not rolled over.",
+							Description: "policies for Zones to choose from, besides \"default\": BIND's default policy, a single key without rollover.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -6069,7 +6069,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Config is BIND's configuration, as far as it may be chosen. The servers are authoritative alone: they resolve no names that are not theirs. An address list has elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24, each with ! before it where it is excluded.",
+				Description: "Config is the configurable part of BIND's configuration. The servers are authoritative only, without recursion. Address lists have elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a prefix such as 192.0.2.0/24; a leading ! excludes the element.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"allowQuery": {
@@ -6079,7 +6079,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "allowQuery is the address list of clients that are answered. Absent: any.",
+							Description: "allowQuery is the address list of clients allowed to query. Absent: any.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6112,7 +6112,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "allowTransfer is the address list of servers that may transfer the zones. Absent: none but the servers of the cluster, by their key.",
+							Description: "allowTransfer is the address list of servers allowed to transfer zones. Absent: only servers of the cluster, by their key.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6140,14 +6140,14 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 					},
 					"queryLog": {
 						SchemaProps: spec.SchemaProps{
-							Description: "queryLog writes each query to the log of the container. Defaults to false.",
+							Description: "queryLog logs each query in the container's log. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"rateLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.",
+							Description: "rateLimit enables response rate limiting. Absent: no limit.",
 							Ref:         ref(v1alpha1.RateLimit{}.OpenAPIModelName()),
 						},
 					},
@@ -6158,7 +6158,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "updateForwarding is the address list of clients whose dynamic updates the servers pass on to the primary of the zone, which checks their signature. Absent: none.",
+							Description: "updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's primary, which checks the signature. Absent: none.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6196,12 +6196,12 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSSECPolicy says with which keys zones are signed: a key-signing key (KSK) and a zone-signing key (ZSK).",
+				Description: "DNSSECPolicy configures the keys of signed zones: a key-signing key (KSK) and a zone-signing key (ZSK).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name by which a Zone names it: a DNS label. \"default\", \"insecure\" and \"none\" are BIND's own.",
+							Description: "name in spec.dnssec.policy of Zones: a DNS label. \"default\", \"insecure\" and \"none\" are reserved by BIND.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](63),
@@ -6220,26 +6220,26 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref common.ReferenceCallbac
 					},
 					"kskLifetime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kskLifetime is the age at which the KSK is replaced, and the DS with it. Absent: it is not.",
+							Description: "kskLifetime is the age at which the KSK, and so the DS, is replaced. Absent: never.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"zskLifetime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zskLifetime is the age at which the ZSK is replaced. Absent: it is not.",
+							Description: "zskLifetime is the age at which the ZSK is replaced. Absent: never.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"nsec3": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nsec3 denies names by their hashes (0 iterations, no salt, RFC 9276). Defaults to false: NSEC.",
+							Description: "nsec3 denies names by their hashes (NSEC3, 0 iterations, no salt, RFC 9276). Defaults to false: NSEC.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"timing": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timing are the times that rollovers wait. Absent: those of BIND.",
+							Description: "timing has the waiting times of rollovers. Absent: BIND's.",
 							Ref:         ref(v1alpha1.DNSSECTiming{}.OpenAPIModelName()),
 						},
 					},
@@ -6256,7 +6256,7 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSSECTiming are times of a dnssec-policy of BIND, whole seconds.",
+				Description: "DNSSECTiming has the times of a BIND dnssec-policy, in whole seconds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"dnskeyTTL": {
@@ -6267,49 +6267,49 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 					},
 					"maxZoneTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxZoneTTL is the longest TTL that a record of the zones has: resolvers keep former answers for that time. Absent: 24h.",
+							Description: "maxZoneTTL is the longest TTL in the zones: resolvers cache former answers for that time. Absent: 24h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"parentDSTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.",
+							Description: "parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"zonePropagationDelay": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zonePropagationDelay is how long the servers of the zone may take to have a change. Absent: 5m.",
+							Description: "zonePropagationDelay is the maximum time until all servers of the zone have a change. Absent: 5m.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"parentPropagationDelay": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.",
+							Description: "parentPropagationDelay is the same for servers of the parent zone. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"publishSafety": {
 						SchemaProps: spec.SchemaProps{
-							Description: "publishSafety is a further time to wait before a new key is used. Absent: 1h.",
+							Description: "publishSafety is an additional delay before a new key is used. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"retireSafety": {
 						SchemaProps: spec.SchemaProps{
-							Description: "retireSafety is a further time to wait before a former key goes. Absent: 1h.",
+							Description: "retireSafety is an additional delay before a former key is removed. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"signaturesValidity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signaturesValidity is how long a signature is valid. Absent: 336h.",
+							Description: "signaturesValidity is the validity of a signature. Absent: 336h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"signaturesRefresh": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signaturesRefresh is how long before its end a signature is made anew, less than nine tenths of signaturesValidity. Absent: 120h.",
+							Description: "signaturesRefresh is the remaining validity at which a signature is renewed, less than nine tenths of signaturesValidity. Absent: 120h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -6325,12 +6325,12 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ExternalServer is a server that is not run here.",
+				Description: "ExternalServer is a server run elsewhere.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "address at which it answers queries, an IP address with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\".",
+							Description: "address for queries: an IP address with or without a port (53), \"192.0.2.1\" or \"[2001:db8::1]:5353\".",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -6339,7 +6339,7 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 					},
 					"agentURL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agentURL is the base URL of its agent or bindcar, https, or http with allowPlainHTTP: \"https://192.0.2.1:8443\".",
+							Description: "agentURL is the base URL of the server's agent or bindcar: https, or http with allowPlainHTTP, such as \"https://192.0.2.1:8443\".",
 							Default:     "",
 							MaxLength:   ptr.To[int64](2048),
 							Pattern:     "^[Hh][Tt][Tt][Pp][Ss]?://.",
@@ -6349,27 +6349,27 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 					},
 					"allowPlainHTTP": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowPlainHTTP lets agentURL be http: the token is read by every host on the way.",
+							Description: "allowPlainHTTP allows http in agentURL. Every host on the way can read the token.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are the PEM certificates of the authorities that the agent's certificate is verified with. Absent: those of the system.",
+							Description: "caBundle are PEM certificates of authorities for verifying the agent's certificate. Absent: the system's.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
 					},
 					"tokenSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.",
+							Description: "tokenSecretRef names the agent's bearer token, in a Secret of this namespace.",
 							Ref:         ref(v1alpha1.SecretKeyReference{}.OpenAPIModelName()),
 						},
 					},
 					"tsigSecretName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates: data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.",
+							Description: "tsigSecretName is a Secret of this namespace with the server's key for transfers and updates: data name, algorithm and secret, as for tsigSecretRef of a DNSClass.",
 							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
@@ -6388,12 +6388,12 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Image names a container image. Its repository is one that the server allows (kubizone apiserver --bind9-image-repositories).",
+				Description: "Image names a container image in a repository allowed by the server (kubizone apiserver --bind9-image-repositories).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"repository": {
 						SchemaProps: spec.SchemaProps{
-							Description: "repository is the image without tag and digest, with its registry: \"docker.io/internetsystemsconsortium/bind9\".",
+							Description: "repository is the image with registry, without tag and digest: \"docker.io/internetsystemsconsortium/bind9\".",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](255),
@@ -6403,7 +6403,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 					},
 					"tag": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tag of the image. Absent, with no digest either: the version.",
+							Description: "tag of the image. Absent, without digest: the version.",
 							MaxLength:   ptr.To[int64](128),
 							Type:        []string{"string"},
 							Format:      "",
@@ -6411,7 +6411,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 					},
 					"digest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "digest of the image: \"sha256:\" and 64 hexadecimal digits. It decides where a tag is given too.",
+							Description: "digest of the image: \"sha256:\" and 64 hexadecimal digits. Takes precedence over tag.",
 							Pattern:     "^sha256:[0-9a-f]{64}$",
 							Type:        []string{"string"},
 							Format:      "",
@@ -6419,7 +6419,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 					},
 					"pullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pullPolicy is Always, IfNotPresent or Never. Absent: as kubelet decides for a tag.\n\nPossible enum values:\n - `\"Always\"`\n - `\"IfNotPresent\"`\n - `\"Never\"`",
+							Description: "pullPolicy is Always, IfNotPresent or Never. Absent: kubelet's default for the tag.\n\nPossible enum values:\n - `\"Always\"`\n - `\"IfNotPresent\"`\n - `\"Never\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Always", "IfNotPresent", "Never"},
@@ -6432,7 +6432,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are names of Secrets of the namespace with which the image is pulled.",
+							Description: "pullSecrets are names of Secrets in this namespace for pulling the image.",
 							MaxItems:    ptr.To[int64](10),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -6456,18 +6456,18 @@ func schema_kubizone_api_bind9_v1alpha1_KeyRotation(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "KeyRotation is the age of a key.",
+				Description: "KeyRotation has the dates of a key.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"createdAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "createdAt is when the key was made.",
+							Description: "createdAt is the creation time of the key.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"rotateAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rotateAt is when the next one is made.",
+							Description: "rotateAt is the creation time of the next key.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -6483,7 +6483,7 @@ func schema_kubizone_api_bind9_v1alpha1_NamespaceSelection(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NamespaceSelection selects namespaces by name, by label, or by either.",
+				Description: "NamespaceSelection selects namespaces by name or label.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"names": {
@@ -6522,7 +6522,7 @@ func schema_kubizone_api_bind9_v1alpha1_NamespaceSelection(ref common.ReferenceC
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects namespaces by their labels. Empty ({}) selects all.",
+							Description: "selector selects namespaces by label. Empty ({}) selects all.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -6538,19 +6538,19 @@ func schema_kubizone_api_bind9_v1alpha1_Placement(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Placement says on which nodes pods may run.",
+				Description: "Placement restricts the nodes of pods.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"required": {
 						SchemaProps: spec.SchemaProps{
-							Description: "required refuses nodes where the servers of one role are not spread over zones and nodes (topology.kubernetes.io/zone, kubernetes.io/hostname); else they are taken where there are no others. Defaults to false.",
+							Description: "required excludes nodes that would not spread the servers of a role over zones and nodes (topology.kubernetes.io/zone, kubernetes.io/hostname). If false, such nodes are used when there are no others. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"nodeSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "nodeSelector are labels that a node must have.",
+							Description: "nodeSelector are required labels of a node.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -6570,7 +6570,7 @@ func schema_kubizone_api_bind9_v1alpha1_Placement(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "tolerations are taints that a node may have.",
+							Description: "tolerations of the pods for node taints.",
 							MaxItems:    ptr.To[int64](32),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -6602,7 +6602,7 @@ func schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ProvidedCluster is the Bind9Cluster of a provider in one namespace.",
+				Description: "ProvidedCluster is a provider's Bind9Cluster in one namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"namespace": {
@@ -6616,14 +6616,14 @@ func schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref common.ReferenceCall
 					},
 					"ready": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ready: it is there and ready.",
+							Description: "ready is true if the Bind9Cluster exists and is ready.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why it is not.",
+							Description: "message is the reason for ready being false.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6639,12 +6639,12 @@ func schema_kubizone_api_bind9_v1alpha1_RateLimit(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RateLimit bounds equal answers to a network.",
+				Description: "RateLimit configures response rate limiting.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"responsesPerSecond": {
 						SchemaProps: spec.SchemaProps{
-							Description: "responsesPerSecond is the number of equal answers a second to one network, 1 to 1000.",
+							Description: "responsesPerSecond is the maximum of equal answers a second to one network, 1 to 1000.",
 							Default:     0,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](1000),
@@ -6659,7 +6659,7 @@ func schema_kubizone_api_bind9_v1alpha1_RateLimit(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "exemptClients is the address list of clients that are not bounded.",
+							Description: "exemptClients is the address list of clients without limit.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6701,13 +6701,13 @@ func schema_kubizone_api_bind9_v1alpha1_Resources(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"requests": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requests are what it is given at least.",
+							Description: "requests are guaranteed amounts.",
 							Ref:         ref(v1alpha1.Amounts{}.OpenAPIModelName()),
 						},
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits are what it is given at most.",
+							Description: "limits are maximum amounts.",
 							Ref:         ref(v1alpha1.Amounts{}.OpenAPIModelName()),
 						},
 					},
@@ -6723,12 +6723,12 @@ func schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RoleSettings are what the servers of one role have for themselves.",
+				Description: "RoleSettings configure the servers of one role.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is the number of servers, 0 to 100. The highest numbers go first. Defaults to 0.",
+							Description: "replicas is the number of servers, 0 to 100. Scaling down removes the highest numbers. Defaults to 0.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},
@@ -6737,7 +6737,7 @@ func schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref common.ReferenceCallbac
 					},
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labels of the Bind9Instances, beside those of the cluster, for the selectors of a DNSClass.",
+							Description: "labels of the Bind9Instances, in addition to the cluster's, for selectors of DNSClasses.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -6752,13 +6752,13 @@ func schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref common.ReferenceCallbac
 					},
 					"service": {
 						SchemaProps: spec.SchemaProps{
-							Description: "service of each server. Absent: a ClusterIP.",
+							Description: "service of each server. Absent: ClusterIP.",
 							Ref:         ref(v1alpha1.Service{}.OpenAPIModelName()),
 						},
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources of BIND's container.",
+							Description: "resources of the BIND container.",
 							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
 						},
 					},
@@ -6774,7 +6774,7 @@ func schema_kubizone_api_bind9_v1alpha1_SecretKeyReference(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SecretKeyReference names one value in a Secret of the namespace.",
+				Description: "SecretKeyReference names a value in a Secret of this namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -6789,7 +6789,7 @@ func schema_kubizone_api_bind9_v1alpha1_SecretKeyReference(ref common.ReferenceC
 					},
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key of the value in the Secret's data.",
+							Description: "key in the Secret's data.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](253),
@@ -6813,21 +6813,21 @@ func schema_kubizone_api_bind9_v1alpha1_ServerCount(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"desired": {
 						SchemaProps: spec.SchemaProps{
-							Description: "desired is how many there shall be.",
+							Description: "desired is the number of servers in the spec.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"current": {
 						SchemaProps: spec.SchemaProps{
-							Description: "current is how many Bind9Instances there are.",
+							Description: "current is the number of Bind9Instances.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"ready": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ready is how many of them are ready.",
+							Description: "ready is the number of ready Bind9Instances.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6842,7 +6842,7 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ServerSettings say how servers are run. A Bind9Instance has its own where it says them, block by block, else those of its Bind9Cluster.",
+				Description: "ServerSettings configure servers. Each block set in a Bind9Instance replaces the block of its Bind9Cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"version": {
@@ -6855,43 +6855,43 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image is the image of BIND. Absent: the server's default image for the version.",
+							Description: "image of BIND. Absent: the server's default image for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every client.",
+							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.",
+							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
 					"storage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on another node.",
+							Description: "storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.",
 							Ref:         ref(v1alpha1.Storage{}.OpenAPIModelName()),
 						},
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.",
+							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them. Absent: zones of their own namespace alone.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a clusterRef has none of its own. Absent: a key is made and never rotated.",
+							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
@@ -6907,7 +6907,7 @@ func schema_kubizone_api_bind9_v1alpha1_Service(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Service is how the Service of an instance is reached.",
+				Description: "Service configures the Service of an instance.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -6936,7 +6936,7 @@ func schema_kubizone_api_bind9_v1alpha1_Service(ref common.ReferenceCallback) co
 					},
 					"externalTrafficPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "externalTrafficPolicy is Cluster or Local: with Local BIND sees the addresses of clients. Absent: Cluster. Not with ClusterIP.\n\nPossible enum values:\n - `\"Cluster\"`\n - `\"Local\"`",
+							Description: "externalTrafficPolicy is Cluster or Local. With Local, BIND sees the addresses of clients. Absent: Cluster. Not with ClusterIP.\n\nPossible enum values:\n - `\"Cluster\"`\n - `\"Local\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Cluster", "Local"},
@@ -6949,7 +6949,7 @@ func schema_kubizone_api_bind9_v1alpha1_Service(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "loadBalancerSourceRanges are prefixes of clients that reach a LoadBalancer. Absent: all.",
+							Description: "loadBalancerSourceRanges are the prefixes of clients allowed at a LoadBalancer. Absent: all.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6985,7 +6985,7 @@ func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Storage is where BIND keeps its zones.",
+				Description: "Storage is the volume for BIND's zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
@@ -6999,14 +6999,14 @@ func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) co
 					},
 					"capacity": {
 						SchemaProps: spec.SchemaProps{
-							Description: "capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.",
+							Description: "capacity of the volume: required with PersistentVolumeClaim, the limit of an emptyDir.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"storageClassName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "storageClassName of the claim. Absent: the default of the cluster.",
+							Description: "storageClassName of the claim. Absent: the cluster's default.",
 							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
@@ -7023,12 +7023,12 @@ func schema_kubizone_api_bind9_v1alpha1_TSIGKey(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TSIGKey is the key that signs transfers and NOTIFY.",
+				Description: "TSIGKey configures the key for signing transfers and NOTIFY.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"algorithm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A key of another algorithm is replaced.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
+							Description: "algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A change replaces the key.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
 							Default:     v1alpha1.KeyHMACSHA256,
 							Type:        []string{"string"},
 							Format:      "",
@@ -7037,7 +7037,7 @@ func schema_kubizone_api_bind9_v1alpha1_TSIGKey(ref common.ReferenceCallback) co
 					},
 					"rotateAfter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. It is used when every server and the hidden primary take it, and the former key is taken for a while after that. Absent: never.",
+							Description: "rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -7053,12 +7053,12 @@ func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Toleration is a taint that a node may have, as in a pod.",
+				Description: "Toleration tolerates a taint, as in a pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key of the taint. Empty, with operator Exists: every taint.",
+							Description: "key of the taint. Empty, with operator Exists: all taints.",
 							MaxLength:   ptr.To[int64](316),
 							Type:        []string{"string"},
 							Format:      "",
@@ -7082,7 +7082,7 @@ func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback)
 					},
 					"effect": {
 						SchemaProps: spec.SchemaProps{
-							Description: "effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: each of them.\n\nPossible enum values:\n - `\"NoExecute\"`\n - `\"NoSchedule\"`\n - `\"PreferNoSchedule\"`",
+							Description: "effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: all.\n\nPossible enum values:\n - `\"NoExecute\"`\n - `\"NoSchedule\"`\n - `\"PreferNoSchedule\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"NoExecute", "NoSchedule", "PreferNoSchedule"},
@@ -7090,7 +7090,7 @@ func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback)
 					},
 					"tolerationSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tolerationSeconds is how long a pod stays, with NoExecute. Absent: for ever.",
+							Description: "tolerationSeconds is the time in seconds before eviction, with NoExecute. Absent: no eviction.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7107,7 +7107,7 @@ func schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "AdoptingZone names the Zone object that adopted another object.",
+				Description: "AdoptingZone names the Zone that adopted an object.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"namespace": {
@@ -7128,7 +7128,7 @@ func schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCall
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid of the Zone: a Zone deleted and made again under the same name is another one.",
+							Description: "uid of the Zone. A Zone recreated under the same name has another uid.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7179,12 +7179,12 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref common.Ref
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9InstanceSelection selects Bind9Instances.",
+				Description: "Bind9InstanceSelection selects Bind9Instances by namespace and label.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector is compared with their labels. An empty one selects all instances of the namespaces.",
+							Description: "selector selects Bind9Instances by label. Empty selects all of the namespaces.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
@@ -7196,7 +7196,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref common.Ref
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces are the names of the namespaces of the instances. A server of a class gets all zones of the class, and the authors of an instance choose its labels: an instance of another namespace is not in the class, whatever labels it has.",
+							Description: "namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the class, and authors of an instance choose its labels.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](64),
 							Type:        []string{"array"},
@@ -7223,7 +7223,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9Provider is a set of BIND 9 servers. A server is in it if clusterRef or an element of instancesFrom selects it, and if it takes the zones of every namespace that the class may deliver (spec.zoneNamespaces of the Bind9Instance, or of its Bind9Cluster). A zone is Ready when every one of them answers with its serial.",
+				Description: "Bind9Provider is a set of BIND 9 servers: those selected by clusterRef or instancesFrom that accept the zones of every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is Ready when every server answers with its serial.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"clusterRef": {
@@ -7239,7 +7239,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "instancesFrom select Bind9Instances of namespaces by their labels.",
+							Description: "instancesFrom select Bind9Instances by namespace and label.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7253,14 +7253,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 					},
 					"catalogZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a trailing dot. The mode Catalog needs it, and the others have none.",
+							Description: "catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog, refused in others.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"mode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mode is how zones reach the servers. It is immutable: a zone that came in one way does not leave in another.\n\nPossible enum values:\n - `\"Catalog\"` : the servers follow the catalog zone of the class.\n - `\"Transfer\"` : the agent of each server makes each zone a secondary of the hidden primary.\n - `\"Update\"` : the agent of each server with the role Primary makes each zone there, and dynamic updates (RFC 2136) write its records. Servers with the role Secondary are secondaries of one of these.",
+							Description: "mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to Catalog.\n\nPossible enum values:\n - `\"Catalog\"` : the servers follow the catalog zone of the class.\n - `\"Transfer\"` : each server's agent configures each zone as a secondary of the hidden primary.\n - `\"Update\"` : the agent of each server with role Primary creates the zone, and dynamic updates (RFC 2136) write its records. Servers with role Secondary transfer from these.",
 							Default:     kubizonev1alpha1.Bind9ModeCatalog,
 							Type:        []string{"string"},
 							Format:      "",
@@ -7274,7 +7274,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "primaries are the addresses of the hidden primary as the servers reach it, each an IP address with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". The mode Transfer needs them, and the others have none.",
+							Description: "primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". Required in mode Transfer, refused in others.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7299,7 +7299,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSet changes Records of its namespace that belong to one zone: all of them in one transaction with one new serial of the zone, or none. It is created and answered, and not stored. Each item is authorized, admitted and counted like an apply or delete of its Record.",
+				Description: "ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or none. The server answers a create and stores nothing of it. Each item is authorized, admitted and counted like an apply or delete of its Record.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7318,7 +7318,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata needs no name: nothing of it is stored.",
+							Description: "metadata needs no name and is not stored.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -7332,7 +7332,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status of the answer has the outcome.",
+							Description: "status has the outcome, in the answer.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.ChangeSetStatus{}.OpenAPIModelName()),
 						},
@@ -7350,7 +7350,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetDelete names a Record to delete. One that has finalizers cannot be deleted by a ChangeSet.",
+				Description: "ChangeSetDelete names a Record to delete. A ChangeSet cannot delete a Record with finalizers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -7364,14 +7364,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceC
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid that the Record must have.",
+							Description: "uid required of the Record.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"resourceVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourceVersion that the Record must have.",
+							Description: "resourceVersion required of the Record.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7387,12 +7387,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetItem is one change. It has exactly one member.",
+				Description: "ChangeSetItem is a change, in exactly one of its fields.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"apply": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apply is a Record to apply, as a server-side apply sends it: with apiVersion, kind, metadata.name and the fields that its manager sets. With metadata.uid or metadata.resourceVersion it is refused if the Record has another one.",
+							Description: "apply is a Record for server-side apply: apiVersion, kind, metadata.name and the manager's fields. If metadata.uid or metadata.resourceVersion is set and differs from the Record's, the item is refused.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -7404,7 +7404,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 					},
 					"create": {
 						SchemaProps: spec.SchemaProps{
-							Description: "create is a Record to create, with apiVersion, kind and metadata.name. It is refused if there is one of the name.",
+							Description: "create is a Record to create, with apiVersion, kind and metadata.name. Refused if the name is taken.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -7420,7 +7420,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetItemStatus is the outcome of one item.",
+				Description: "ChangeSetItemStatus is the outcome of an item.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -7440,14 +7440,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref common.Refere
 					},
 					"resourceVersion": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourceVersion of the Record; absent where it was deleted.",
+							Description: "resourceVersion of the Record. Absent if deleted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"generation": {
 						SchemaProps: spec.SchemaProps{
-							Description: "generation of the Record; absent where it was deleted.",
+							Description: "generation of the Record. Absent if deleted.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7471,12 +7471,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetPrerequisite is what one name, or one RRset, must be like. It has either exists or values. Wildcards do not count, nor do names that have nothing but names below them.",
+				Description: "ChangeSetPrerequisite is a condition on a name or an RRset, by either exists or values. Wildcards and empty non-terminals (RFC 4592) do not count.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is absolute, and one that a rule lets the namespace write.",
+							Description: "name is absolute, and allowed to the namespace by a rule.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -7485,14 +7485,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.Refe
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type of the RRset. Absent: the name itself, with an RRset of any type.",
+							Description: "type of the RRset. Absent: any RRset at the name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"exists": {
 						SchemaProps: spec.SchemaProps{
-							Description: "exists says whether the RRset, or any at the name, must be there.",
+							Description: "exists requires that the RRset, or any at the name, exists (true) or does not (false).",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7504,7 +7504,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "values are all that the RRset must have, in any order, as in a Record. Its TTL does not count.",
+							Description: "values are the complete values of the RRset, in any order, as in a Record. The TTL does not count.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7538,7 +7538,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the changes: at most 100 of them, which take at most 256 KiB of JSON together. No two are of one Record.",
+							Description: "items are the changes: at most 100, in at most 256 KiB of JSON together, each of another Record.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
@@ -7553,7 +7553,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 					},
 					"fieldManager": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fieldManager is the manager of the items that are applied. Without it, it is that of the request.",
+							Description: "fieldManager is the field manager of applied items. Absent: the request's.",
 							MaxLength:   ptr.To[int64](128),
 							Type:        []string{"string"},
 							Format:      "",
@@ -7561,7 +7561,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 					},
 					"force": {
 						SchemaProps: spec.SchemaProps{
-							Description: "force takes over fields that other managers own.",
+							Description: "force takes over fields of other managers.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7573,7 +7573,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "prerequisites are what the zone must be like before the changes, at most 100. If one is not met, nothing is written (412, PrerequisiteFailed).",
+							Description: "prerequisites are conditions on the zone before the changes, at most 100. If any is unmet, nothing is written (412, PrerequisiteFailed).",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7609,7 +7609,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with the changes. If they do not change the zone's content, it is the previous one.",
+							Description: "serial of the zone with the changes. If they do not change the zone's content, the previous serial.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7621,7 +7621,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "items are in the order of spec.",
+							Description: "items in the order of spec.items.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -7644,7 +7644,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClassHealth is the answer to a health check.",
+				Description: "ClassHealth is the result of a health check.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"status": {
@@ -7658,13 +7658,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallb
 					},
 					"lastCheck": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastCheck is the time of the check.",
+							Description: "lastCheck is the time of the health check.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is for people.",
+							Description: "message explains the status, for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7682,7 +7682,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClass is a way by which zones reach name servers. It has exactly one provider block. Cluster admins write classes; tenants name them in spec.dnsClassRefs of their zones.",
+				Description: "DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write classes; tenants name them in spec.dnsClassRefs of zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7701,7 +7701,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Standard object's metadata. The annotation kubi.zone/is-default-class: \"true\" makes it a default class, which delivers every zone that names no class.",
+							Description: "Standard object's metadata. With the annotation kubi.zone/is-default-class: \"true\", the class delivers every zone without dnsClassRefs.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -7788,7 +7788,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.\n\nPossible enum values:\n - `\"Bind9Cluster\"`\n - `\"DNSClass\"`",
+							Description: "kind is DNSClass, or Bind9Cluster for a cluster in the zone's own namespace. Defaults to DNSClass.\n\nPossible enum values:\n - `\"Bind9Cluster\"`\n - `\"DNSClass\"`",
 							Default:     kubizonev1alpha1.KindDNSClass,
 							Type:        []string{"string"},
 							Format:      "",
@@ -7817,12 +7817,12 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassSpec is the desired state of a class. It has exactly one provider block.",
+				Description: "DNSClassSpec is the desired state of a class.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTTL is the ttl in seconds, 0 to 2147483647, that is written into a Zone of the class created without one. A change of it changes no existing Zone. Absent: the default of Zones.",
+							Description: "defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no existing Zone. Absent: the default of Zones.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7836,7 +7836,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers are written into a Zone of the class created without any. A change of them changes no existing Zone. Only names relative to the zone may have addresses.",
+							Description: "nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names relative to the zone may have addresses.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7850,7 +7850,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"namespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class, none for any other.",
+							Description: "namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for others.",
 							Ref:         ref(kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
@@ -7861,7 +7861,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "views are the views whose zones the class delivers: \"\" is the default view, \"*\" is every one. Absent or empty: the default view alone. A class delivers one zone of a name, that of the default view before any other.",
+							Description: "views are the views of delivered zones: \"\" is the default view, \"*\" every view. Absent or empty: the default view alone. Among zones of one name the class delivers the default view's, else the first.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7876,7 +7876,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"allowLocalAddresses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it the class does not connect to a host that resolves to one of them.",
+							Description: "allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even after name resolution.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7890,7 +7890,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"requestsPerSecond": {
 						SchemaProps: spec.SchemaProps{
-							Description: "requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent: 50.",
+							Description: "requestsPerSecond is the maximum rate of requests to the provider, for all zones together, 1 to 10000. Absent: 50.",
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](10000),
 							Type:        []string{"integer"},
@@ -7899,44 +7899,44 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"driftInterval": {
 						SchemaProps: spec.SchemaProps{
-							Description: "driftInterval is how often each zone is compared with what the provider has, and with transfer and bind9 how often servers are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent: 1h, with transfer and bind9 1m.",
+							Description: "driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent: 1h; with transfer and bind9 1m.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"transfer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).",
+							Description: "transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).",
 							Ref:         ref(kubizonev1alpha1.TransferProvider{}.OpenAPIModelName()),
 						},
 					},
 					"rfc2136": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rfc2136 writes into an existing primary by dynamic update (RFC 2136).",
+							Description: "rfc2136 writes to an existing primary by dynamic update (RFC 2136).",
 							Ref:         ref(kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName()),
 						},
 					},
 					"webhook": {
 						SchemaProps: spec.SchemaProps{
-							Description: "webhook calls an HTTP service that writes into a DNS provider.",
+							Description: "webhook calls an HTTP service for a DNS provider.",
 							Ref:         ref(kubizonev1alpha1.WebhookProvider{}.OpenAPIModelName()),
 						},
 					},
 					"bind9": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bind9 hands zones to BIND 9 servers that are objects: the Bind9Instances of a Bind9Cluster, and those that labels select. They follow the class's catalog zone.",
+							Description: "bind9 delivers to BIND 9 servers declared as objects: the Bind9Instances of a Bind9Cluster, or selected by labels.",
 							Ref:         ref(kubizonev1alpha1.Bind9Provider{}.OpenAPIModelName()),
 						},
 					},
 					"allowRetain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy were Delete.",
+							Description: "allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"deletionProtection": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion withdraws every zone of the class from its servers.",
+							Description: "deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7958,20 +7958,20 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"lastHealthCheck": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastHealthCheck is the time of the last health check of the provider.",
+							Description: "lastHealthCheck is the time of the provider's last health check.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"health": {
 						SchemaProps: spec.SchemaProps{
-							Description: "health is its result. It is information and delays no delivery.",
+							Description: "health is the result of the last health check. Delivery does not depend on it.",
 							Ref:         ref(kubizonev1alpha1.ClassHealth{}.OpenAPIModelName()),
 						},
 					},
@@ -8005,7 +8005,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "keyNames are the names of the TSIG keys of transfer that are in use. Another class with another key of one of these names is not served, whichever was made first; a class keeps the names while it is paused and while its Secrets are away.",
+							Description: "keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is not served, even if older. Names are kept while the class is paused or its Secrets are missing.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8061,7 +8061,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child zones, up to 16 namespaces may have. The rules of all Delegations of a Zone apply together with those in its spec.delegations.",
+				Description: "Delegation is a rule for a Zone of its namespace, as a separate object: names and types, or child zones, for up to 16 namespaces. The rules of all Delegations of a Zone apply together with its spec.delegations.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8094,7 +8094,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status tells whether the rule is in force. The server writes it, and ignores what a client sends here.",
+							Description: "status is the observed state of the Delegation. The server writes it, and ignores values from clients.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DelegationStatus{}.OpenAPIModelName()),
 						},
@@ -8162,7 +8162,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationRule is one rule: the names and types, or the child zones, that the namespaces of the rule may have. A rule without namespaces applies to every namespace.",
+				Description: "DelegationRule allows namespaces Records by name and type, or child zones. A rule without namespaces applies to every namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"records": {
@@ -8172,7 +8172,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "records are the Records the rule allows.",
+							Description: "records are the allowed Records.",
 							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -8191,7 +8191,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "zones are patterns of the child zones the rule allows, written as records[].pattern.",
+							Description: "zones are patterns of the allowed child zones, in the syntax of records[].pattern.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -8219,7 +8219,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespace is one namespace that the rule applies to.",
+							Description: "namespace is a namespace of the rule.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -8233,7 +8233,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces are further namespaces that the rule applies to.",
+							Description: "namespaces are further namespaces of the rule.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -8262,7 +8262,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 					},
 					"ds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says. Without it they are Records.",
+							Description: "ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records need Records.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8279,7 +8279,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationSigner is the data of one DS record (RFC 4034 §5.1).",
+				Description: "DelegationSigner is the data of a DS record (RFC 4034 §5.1).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"keyTag": {
@@ -8294,7 +8294,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref common.Reference
 					},
 					"algorithm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "algorithm is the number of the algorithm of the DNSKEY, 1 to 255, such as 13 for ECDSAP256SHA256.",
+							Description: "algorithm is the DNSKEY's algorithm number, 1 to 255, such as 13 for ECDSAP256SHA256.",
 							Default:     0,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](255),
@@ -8312,7 +8312,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref common.Reference
 					},
 					"digest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "digest of the DNSKEY, in hexadecimal: 40, 64 or 96 digits.",
+							Description: "digest is the digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.",
 							Default:     "",
 							MaxLength:   ptr.To[int64](96),
 							Pattern:     "^[0-9A-Fa-f]+$",
@@ -8331,12 +8331,12 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationSpec is a rule for one Zone.",
+				Description: "DelegationSpec is a rule for a Zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.",
+							Description: "zoneRef names the Zone, in the namespace of the Delegation. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DelegatedZone{}.OpenAPIModelName()),
 						},
@@ -8348,7 +8348,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces that the rule applies to, 1 to 16. A wildcard, such as the name \"*.apps\", needs a rule for one namespace alone, or shared, and a rule for its base name.",
+							Description: "namespaces of the rule, 1 to 16. Records at a wildcard such as \"*.apps\" need a rule for a single namespace, or a shared rule, and a rule for the wildcard's base name.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](16),
 							AllOf: []spec.Schema{
@@ -8383,7 +8383,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "records are the Records the rule allows.",
+							Description: "records are the allowed Records.",
 							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -8402,7 +8402,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "zones are patterns of the child zones the rule allows, written as records[].pattern.",
+							Description: "zones are patterns of the allowed child zones, in the syntax of records[].pattern.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -8430,7 +8430,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 					},
 					"ds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says. Without it they are Records.",
+							Description: "ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records need Records.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8453,20 +8453,20 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that this status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef is the Zone that the rule is in force in. Absent: it is in force nowhere.",
+							Description: "zoneRef names the Zone in which the rule is in force. Absent: none.",
 							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"records": {
 						SchemaProps: spec.SchemaProps{
-							Description: "records is how many Records the namespaces of the rule have in that Zone, by this rule or another one. It lags by about ten seconds at most.",
+							Description: "records is the number of Records of the rule's namespaces in that Zone, by any rule. Lags by at most about ten seconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -8483,7 +8483,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Accepted is True while the rule is in force in the Zone, and Ready says the same.",
+							Description: "conditions: Accepted is True while the rule is in force in the Zone; Ready has the same value.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8519,7 +8519,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCal
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid of the Zone: a Zone deleted and made again under the same name is another one.",
+							Description: "uid of the Zone. A Zone recreated under the same name has another uid.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8527,7 +8527,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCal
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn of the zone when its delivery began.",
+							Description: "fqdn of the zone at the start of delivery.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8544,7 +8544,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delivery is the progress of delivering one zone by one class. The controller makes it in the zone's namespace, named `<zone>-<hash>`, and owned by the Zone; tenants read it.",
+				Description: "Delivery is the progress of delivering one zone to one class. The controller creates it in the zone's namespace, named `<zone>-<hash>` and owned by the Zone; tenants read it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8600,14 +8600,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"code": {
 						SchemaProps: spec.SchemaProps{
-							Description: "code is the provider's error code, an RCODE or an HTTP status.",
+							Description: "code is the provider's error code: an RCODE or an HTTP status.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is for people: what happened and the next step.",
+							Description: "message has the fault and the next step, for people.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8615,13 +8615,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 					},
 					"timestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timestamp is the time of the first failure since which each attempt failed for this reason.",
+							Description: "timestamp is the time of the first in the unbroken series of failures with this reason.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is the reason of the condition Ready at that time.",
+							Description: "reason is the reason of the condition Ready at the time of the failure.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8639,12 +8639,12 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still arrive.",
+				Description: "DeliveryIntent is a write in progress. Calls of the worker in an intent may still arrive at the provider.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the serial that is being delivered.",
+							Description: "serial is the serial being delivered.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -8652,14 +8652,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the identity of the worker. Absent: no worker is writing, and the RRsets are still to be delivered.",
+							Description: "holder identifies the worker. Absent: no worker is writing, and the RRsets are still undelivered.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is the time at which the write began.",
+							Description: "time is the start of the write.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -8670,7 +8670,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rrsets are the RRsets being written, if they are few, and those that were refused and are still to be delivered, as \"name type\".",
+							Description: "rrsets lists, as \"name type\", the RRsets being written, if few, and refused RRsets still undelivered.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8684,14 +8684,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 					},
 					"from": {
 						SchemaProps: spec.SchemaProps{
-							Description: "from is the earliest serial whose records the provider may still have. Absent beside a confirmed serial: more RRsets were refused than are listed.",
+							Description: "from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets has no room for all refused RRsets.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"unlisted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unlisted: more RRsets than those listed are being written; the provider may have partial writes of all that changed since from.",
+							Description: "unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any change since from.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8803,12 +8803,12 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryServer is one server or instance of a class.",
+				Description: "DeliveryServer is a server or instance of a class.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the name of the server in the class.",
+							Description: "name is the server's name in the class.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8816,14 +8816,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the serial of the zone that it has confirmed, 0 while there is none. message has the serial that a server with signs or signer answers with.",
+							Description: "serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the serial in its answers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : it has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : it has an earlier one, or none yet.\n - `\"Current\"` : it has the zone's settled serial.\n - `\"Failed\"` : it does not answer, or does not have the zone.",
+							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the zone's settled serial.\n - `\"Failed\"` : the server does not answer, or does not have the zone.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
@@ -8831,13 +8831,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is the time at which it was last asked.",
+							Description: "lastProbeTime is the time of the last query to the server.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is for people.",
+							Description: "message explains the state, for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8860,14 +8860,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone is the Zone of this namespace that is delivered.",
+							Description: "zone names the delivered Zone, in this namespace.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName()),
 						},
 					},
 					"classRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "classRef is the class that delivers it.",
+							Description: "classRef names the class.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DNSClassReference{}.OpenAPIModelName()),
 						},
@@ -8890,33 +8890,33 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the last serial that all servers of the class have confirmed, 0 while there is none.",
+							Description: "serial is the last serial confirmed by all servers of the class, 0 for none.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"hash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hash is the zone's hash at that serial.",
+							Description: "hash is the zone's hash at serial.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"lastSyncTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastSyncTime is the time at which the serial was confirmed.",
+							Description: "lastSyncTime is the time of the confirmation of serial.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastDriftCheckTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDriftCheckTime is the time at which the provider was last compared with the zone.",
+							Description: "lastDriftCheckTime is the time of the last comparison of provider and zone.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"intent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "intent is the write in progress, set before the first call and checked before every further one. Absent: no write is in progress.",
+							Description: "intent is the write in progress, stored before the first call and checked before each later call. Absent: no write in progress.",
 							Ref:         ref(kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName()),
 						},
 					},
@@ -8930,7 +8930,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "servers has a row for each server or instance of the class, if it has any.",
+							Description: "servers has a row for each server or instance of the class, if any.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8943,20 +8943,20 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error is the last failure; absent after a success.",
+							Description: "error is the last failure. Absent after a success.",
 							Ref:         ref(kubizonev1alpha1.DeliveryError{}.OpenAPIModelName()),
 						},
 					},
 					"failedRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failedRecords counts the RRsets that the provider refused.",
+							Description: "failedRecords counts the RRsets refused by the provider.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"skippedRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "skippedRecords counts the RRsets that the provider does not support.",
+							Description: "skippedRecords counts the RRsets not supported by the provider.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -8973,7 +8973,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready; Drifted is True while the provider's records differ from those that it had confirmed, and Unknown while they cannot be compared.",
+							Description: "conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown while they cannot be compared.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8986,21 +8986,21 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name under which the provider has the zone. Absent: nothing was ever written there.",
+							Description: "fqdn is the zone's name at the provider. Absent: nothing was ever written there.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "target identifies the target that confirmed the serial. If the class delivers to another target by now, serial and hash do not count.",
+							Description: "target identifies the target that confirmed serial. If the class delivers to another target now, serial and hash do not count.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one records an intent first.",
+							Description: "holder is the worker that confirmed serial, and may deliver the next serial without an intent. Other workers store an intent first.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9012,7 +9012,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "drift are the RRsets, as \"name type\", that the last comparison found missing or different at the provider and that are not repaired, 256 at most.",
+							Description: "drift lists RRsets, as \"name type\", found missing or different at the provider by the last comparison and not repaired. At most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9026,7 +9026,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"lastVerifyRequest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastVerifyRequest is the last value of the Zone's annotation kubi.zone/verify-requested-at that was carried out.",
+							Description: "lastVerifyRequest is the last completed value of the Zone's annotation kubi.zone/verify-requested-at.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9068,7 +9068,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Entry is one resource record of a zone.",
+				Description: "Entry is a resource record of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fqdn": {
@@ -9118,7 +9118,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "sources are the Records that define the entry, when asked for with `sources=true`. Entries made by the zone itself have none.",
+							Description: "sources are the Records of the entry, with `sources=true`. Empty for entries made by the zone.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9142,7 +9142,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "HMACAuth signs requests with a shared secret. Exactly one of secretRef and secret is given.",
+				Description: "HMACAuth signs requests with a shared secret, in exactly one of secretRef and secret.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"secretRef": {
@@ -9153,7 +9153,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 					},
 					"secret": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secret is the shared secret itself, for tests: every user with read permission for classes sees it. kubizone up accepts it with --allow-inline-secrets, and no other server.",
+							Description: "secret is the shared secret in plain text, for tests: every reader of the class sees it. Only kubizone up with --allow-inline-secrets accepts it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9179,7 +9179,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReview(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReview answers whether its namespace may have a Record of a name and a type, as a dry run of the creation would: by which rule, or why not. It is created and answered, and not stored. The user that creates it needs the right to create Records in the namespace.",
+				Description: "NameReview answers whether its namespace may have a Record of a name and type, like a dry run of the creation: the rule that allows it, or the reason for a refusal. The server answers a create and stores nothing. Needs permission to create Records in the namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9198,7 +9198,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReview(ref common.ReferenceCallba
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata needs no name: nothing of it is stored.",
+							Description: "metadata needs no name and is not stored.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
@@ -9229,7 +9229,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReviewRule is what one rule of a zone gives a namespace. It has records or zones. Names at and below a zone below are that one's.",
+				Description: "NameReviewRule has the records or zones that a zone's rule gives a namespace. Names at and below a child zone belong to the child.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
@@ -9242,7 +9242,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view of the zone; absent: the default view.",
+							Description: "view of the zone. Absent: the default view.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9254,7 +9254,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "records are patterns of names with types, as in the rule.",
+							Description: "records are patterns with types, as in the rule.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9272,7 +9272,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "zones are patterns of names of child zones.",
+							Description: "zones are patterns of child zones.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9293,7 +9293,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 					},
 					"elsewhere": {
 						SchemaProps: spec.SchemaProps{
-							Description: "elsewhere says that these patterns give no name: zones that this one delegates have all of theirs.",
+							Description: "elsewhere is true if these patterns give no name, because delegated zones have all matching names.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9316,7 +9316,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is absolute, with or without the dot at its end. Absent: the answer lists the rules for the namespace.",
+							Description: "name is absolute, with or without trailing dot. Absent: the answer lists the namespace's rules.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
@@ -9324,7 +9324,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewSpec(ref common.ReferenceCa
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type of the Record: a mnemonic in any case, or TYPE123 (RFC 3597). A name needs it.",
+							Description: "type of the Record: a mnemonic in any case, or TYPE123 (RFC 3597). Required with name.",
 							MaxLength:   ptr.To[int64](32),
 							Type:        []string{"string"},
 							Format:      "",
@@ -9332,7 +9332,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewSpec(ref common.ReferenceCa
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view of the zone. Empty: the default view, and without a name every view.",
+							Description: "view of the zone. Empty: the default view; without name, every view.",
 							MaxLength:   ptr.To[int64](63),
 							Type:        []string{"string"},
 							Format:      "",
@@ -9348,19 +9348,19 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReviewStatus is the answer. Of a name that no rule gives to the namespace it is the one of a name without a zone.",
+				Description: "NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is the same as for a name without a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone is the name of the zone that would take the Record. Absent: none does.",
+							Description: "zone is the name of the zone for the Record. Absent: none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"allowed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowed says whether the zone would take the Record, as far as that does not depend on its data.",
+							Description: "allowed is true if the zone would accept the Record, as far as its data does not matter.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -9368,21 +9368,21 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"rule": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rule is the pattern of the rule by which it would.",
+							Description: "rule is the pattern of the rule that allows the Record.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason says why it would not, with the number of the rule and the next step.",
+							Description: "reason for a refusal, with rule number and next step.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"claimed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimed says whose the name is, or one above or below that comes with it: Mine, Another or Unclaimed. Absent: no rule gives the namespace the name that the Record would claim.\n\nPossible enum values:\n - `\"Another\"` is another one, which is not named.\n - `\"Mine\"` is the namespace of the NameReview.\n - `\"Unclaimed\"` is no namespace.",
+							Description: "claimed is the holder of the name, or of a name above or below that comes with it: Mine, Another or Unclaimed. Absent: no rule gives the namespace the name the Record would claim.\n\nPossible enum values:\n - `\"Another\"` : another namespace, not disclosed.\n - `\"Mine\"` : the namespace of the NameReview.\n - `\"Unclaimed\"` : no namespace.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Another", "Mine", "Unclaimed"},
@@ -9390,7 +9390,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"contact": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contact of the zone, as spec.contact of the Zone has it.",
+							Description: "contact is spec.contact of the Zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9402,7 +9402,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "warnings are those that the creation would have, as far as they do not depend on its data.",
+							Description: "warnings of the creation, as far as the data does not matter.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9421,7 +9421,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rules are those that give the namespace names, in the answer to a question without a name: at most 500.",
+							Description: "rules that give the namespace names, if spec.name is absent. At most 500.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9434,7 +9434,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"remaining": {
 						SchemaProps: spec.SchemaProps{
-							Description: "remaining is how many rules there are beside them.",
+							Description: "remaining is the number of rules left out.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -9452,12 +9452,12 @@ func schema_kubizone_api_kubizone_v1alpha1_NameServer(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameServer is one name server of a zone.",
+				Description: "NameServer is a name server of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the host name, relative to the zone without a trailing dot (\"ns1\").",
+							Description: "name is the host name; without a trailing dot (\"ns1\"), relative to the zone.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -9471,7 +9471,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameServer(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses are the IPv4 and IPv6 addresses of a host in the zone. They may be Records instead, or be in both. Refused for a host outside of the zone.",
+							Description: "addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may have them instead or too. Refused for other hosts.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9494,7 +9494,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NamespaceSelection selects namespaces by name, by label, or by either.",
+				Description: "NamespaceSelection selects namespaces by name or label.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"names": {
@@ -9533,7 +9533,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NamespaceSelection(ref common.Referen
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects namespaces by their labels. Empty ({}) selects all.",
+							Description: "selector selects namespaces by label. Empty ({}) selects all.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -9549,12 +9549,12 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RFC2136Provider is a primary that takes dynamic updates.",
+				Description: "RFC2136Provider is a primary for dynamic updates.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"server": {
 						SchemaProps: spec.SchemaProps{
-							Description: "server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.",
+							Description: "server is the host name or IP address for updates, over TCP, with or without a port (53).",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -9563,21 +9563,21 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 					},
 					"transferServer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transferServer is the server from which the zone is transferred for comparison. Absent: server.",
+							Description: "transferServer is the server for zone transfers, used in comparisons. Absent: server.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).",
+							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"foreignRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at other names or of other types stay either way. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
+							Description: "foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names or types always stay. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
 							Default:     kubizonev1alpha1.ForeignRecordsKeep,
 							Type:        []string{"string"},
 							Format:      "",
@@ -9597,7 +9597,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RRset(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RRset is one RRset as defined.",
+				Description: "RRset is an RRset as defined.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"owner": {
@@ -9631,7 +9631,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RRset(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "data are the values as defined: a name without a trailing dot is relative to the zone.",
+							Description: "data are the values as defined. Names without a trailing dot are relative to the zone.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9654,7 +9654,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Record is one RRset, or a part of one, at one name of a zone. The zone with the longest name that encloses it adopts it, when that zone's delegations allow the name, the type and the namespace.",
+				Description: "Record is an RRset, or part of an RRset. The zone with the longest name enclosing the Record adopts it, if the zone's rules allow name, type and namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9680,14 +9680,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the Record: a name, a type and its data.",
+							Description: "spec is the desired state of the Record.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.RecordSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the Record. The server writes it, and ignores what a client sends here.",
+							Description: "status is the observed state of the Record. The server writes it, and ignores clients' values.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.RecordStatus{}.OpenAPIModelName()),
 						},
@@ -9710,7 +9710,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"pattern": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pattern is matched against the owner name: relative to the zone, absolute with a trailing dot, \"@\" alone or as the last label for the zone's own name. A leading label \"*\" stands for one or more labels, \"*\" as any other label for exactly one, \"*\" within a label for any part of it. \"*\" never stands for the zone's own name.",
+							Description: "pattern matches owner names: relative to the zone, absolute with a trailing dot, \"@\" alone or as last label for the zone's own name. A leading label \"*\" matches one or more labels, \"*\" as any other label exactly one, \"*\" within a label any part of it. No \"*\" matches the zone's own name.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -9724,7 +9724,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "types are the RR types the rule allows: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which must be named.",
+							Description: "types are the allowed RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's own namespace; for others every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -9752,7 +9752,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 					},
 					"shared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shared makes the namespaces of the rule one tenant: they may have Records at one name, and below each other's. Without it a name belongs, with all below it, to the namespace that has Records there.",
+							Description: "shared makes the namespaces one tenant: they may have Records at the same name, and below each other's names. Otherwise, a name, with all below, belongs to the namespace with Records there.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9848,12 +9848,12 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RecordSpec is the desired state of a Record.",
+				Description: "RecordSpec is the desired state of a Record: a name, a type and data.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"domainName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "domainName is the owner name. Ending in a dot (\"www.example.org.\") it is absolute; otherwise (\"www\", \"@\" for the zone's own name) it is relative to the zone of zoneRef, which is then required. \"*\" as the leftmost label is a wildcard (RFC 4592). Letters, digits, \"-\", \"_\" and \"/\" make a label; other scripts are mapped to their A-labels (RFC 5891). At most 63 octets a label and 255 a name.",
+							Description: "domainName is the owner name: absolute with a trailing dot (\"www.example.org.\"), otherwise (\"www\", \"@\" for the zone's own name) relative to the zone of zoneRef, which is then required. \"*\" as the leftmost label is a wildcard (RFC 4592). Labels have letters, digits, \"-\", \"_\" and \"/\"; other scripts become A-labels (RFC 5891). At most 63 octets a label, 255 a name.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[^\\s\"\\\\$;]+$",
@@ -9863,7 +9863,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the view (split horizon) the Record belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.",
+							Description: "view is the Record's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is empty or the view of that zone. Immutable.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -9872,13 +9872,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone that domainName is relative to, and the only one that may adopt the Record. Without it the zone with the longest name that encloses domainName is taken.",
+							Description: "zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone with the longest name enclosing domainName may.",
 							Ref:         ref(kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()),
 						},
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (the Zone makes it), DNSSEC signatures or meta types.",
+							Description: "type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (made by the Zone), DNSSEC signatures or meta types.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[A-Za-z][0-9A-Za-z-]*$",
@@ -9888,7 +9888,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the DNS class. Only IN is supported. Defaults to IN.\n\nPossible enum values:\n - `\"IN\"` is the only DNS class there is here (S5.5).",
+							Description: "class is the DNS class: IN, the default.\n\nPossible enum values:\n - `\"IN\"` is the only supported DNS class (S5.5).",
 							Default:     kubizonev1alpha1.ClassIN,
 							Type:        []string{"string"},
 							Format:      "",
@@ -9897,7 +9897,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. If several Records make one RRset, the smallest is served.",
+							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Among Records of an RRset, the smallest is served.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -9906,7 +9906,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"rdata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rdata is the data of one value in presentation format (RFC 1035 §5.1), such as \"192.0.2.1\", \"10 mail\" or \"v=spf1 -all\". Names in it without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB. Exactly one of rdata and values is given.",
+							Description: "rdata is one value in presentation format (RFC 1035 §5.1), such as \"192.0.2.1\", \"10 mail\" or \"v=spf1 -all\". Names without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB. Set rdata or values.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9918,7 +9918,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "values holds the data of several values of one RRset, each as in rdata. At most 100. Exactly one of rdata and values is given.",
+							Description: "values are several values of one RRset, each as in rdata, at most 100. Set rdata or values.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -9933,7 +9933,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "description is free text for people, at most 1024 characters. It has no effect in DNS.",
+							Description: "description is free text for people, at most 1024 characters, without effect in DNS.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
@@ -9957,41 +9957,41 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.",
+							Description: "fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of zoneRef.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the view in force.",
+							Description: "view is the Record's effective view.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone that has adopted the Record. Absent: no Zone has.",
+							Description: "zoneRef names the Zone that adopted the Record. Absent: none.",
 							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the first serial of the zone with the Record's present data; 0 while no zone has adopted it.",
+							Description: "serial is the zone's first serial with the Record's current data. 0 while not adopted.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"lastDeliveryError": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDeliveryError is the last error that a provider reported for this Record, for people. Empty after a successful delivery.",
+							Description: "lastDeliveryError is a provider's last error for this Record, for people. Empty after a successful delivery.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10008,7 +10008,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Adopted (is it part of a zone, and if not, why) and Ready (is it delivered everywhere).",
+							Description: "conditions: Adopted (the Record is part of a zone, or the reason why not) and Ready (delivered everywhere).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10021,13 +10021,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 					},
 					"endsAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endsAt is the approximate time at which the zone releases the Record because its rules allow it no more (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.",
+							Description: "endsAt is the approximate time of release from the zone, whose rules no longer allow the Record (Adopted=True, reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the rules allow the Record.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"admission": {
 						SchemaProps: spec.SchemaProps{
-							Description: "admission is how the rule that let the Record in is written: Underscore (it names every underscore label), Shared (shared: true), Literal (it names this very name) or Plain (any other). It says what the Record claims. Absent: no Zone has adopted the Record.",
+							Description: "admission is the kind of the rule that admitted the Record, and decides the Record's claim: Underscore (names every underscore label), Shared (shared: true), Literal (names exactly this name) or Plain (any other). Absent: not adopted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10044,7 +10044,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Row(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Row is one value as defined.",
+				Description: "Row is a value as defined.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"owner": {
@@ -10082,12 +10082,12 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Secondary is one name server that transfers zones.",
+				Description: "Secondary is a name server that transfers zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"address": {
 						SchemaProps: spec.SchemaProps{
-							Description: "address of the server, an IP address with or without a port: \"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\".",
+							Description: "address is the server's IP address with or without a port: \"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\".",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -10102,7 +10102,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"catalog": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
+							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, its own configuration has the zones, and it gets no NOTIFY for the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
 							Default:     kubizonev1alpha1.CatalogFollow,
 							Type:        []string{"string"},
 							Format:      "",
@@ -10111,14 +10111,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"signs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signs says that the server signs the zones that it transfers (DNSSEC), so that its serials are its own: they are not compared with those of the zone and never raise them. The server has a serial when its data equals that of the serial, without the records of DNSSEC; this is found out by transfers from the server, which it has to allow to its TSIG key, or without one to the controller's address.",
+							Description: "signs marks a server that signs transferred zones (DNSSEC) under its own serials, which are not compared with the zone's and never raise it. The server counts as having a serial when its data, without DNSSEC records, equals the data of that serial. To compare, the controller transfers the zone from the server: allow this for its TSIG key, or without a key for the controller's address.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"signer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as that one writes it. The server has a serial when it answers with a serial of the signer that has it, and gets NOTIFY for the catalog zone alone. Absent: the server transfers its zones from Kubizone.",
+							Description: "signer is the address of a secondary in this list with signs, in the same spelling, from which the server transfers its zones. The server counts as having a serial when its answers have a serial under which the signer has that data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10136,7 +10136,7 @@ func schema_kubizone_api_kubizone_v1alpha1_SecretKeyReference(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SecretKeyReference names one value in a Secret.",
+				Description: "SecretKeyReference names a value in a Secret.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -10159,7 +10159,7 @@ func schema_kubizone_api_kubizone_v1alpha1_SecretKeyReference(ref common.Referen
 					},
 					"key": {
 						SchemaProps: spec.SchemaProps{
-							Description: "key of the value in the Secret's data.",
+							Description: "key in the Secret's data.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -10209,7 +10209,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TTLChange is a change of the ttl of one RRset.",
+				Description: "TTLChange is a change of an RRset's ttl.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"owner": {
@@ -10230,14 +10230,14 @@ func schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallbac
 					},
 					"before": {
 						SchemaProps: spec.SchemaProps{
-							Description: "before is the ttl before, as in RRset; absent where there was no such RRset.",
+							Description: "before is the ttl before, as in RRset. Absent: no such RRset before.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"after": {
 						SchemaProps: spec.SchemaProps{
-							Description: "after is the ttl after; absent where there is no such RRset any more.",
+							Description: "after is the ttl after. Absent: no such RRset after.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10253,7 +10253,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TransferProvider is the hidden primary.",
+				Description: "TransferProvider configures the hidden primary.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"secondaries": {
@@ -10266,7 +10266,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them answers with its serial; one with signs, or with signer, when it has the data of that serial.",
+							Description: "secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial, or, with signs or signer, has the data of that serial.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -10285,7 +10285,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "alsoNotify are further addresses (\"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\") that get NOTIFY for new serials. Ready does not wait for them.",
+							Description: "alsoNotify are further addresses for NOTIFY (\"192.0.2.1\", \"192.0.2.1:5353\", \"[2001:db8::1]:53\"). Ready does not wait for them.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -10300,13 +10300,13 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of secondaries alone may transfer.",
+							Description: "tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries may transfer.",
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"catalogZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is served.",
+							Description: "catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10323,7 +10323,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKey lets what signs with one TSIG key write Records of its namespace by dynamic update (RFC 2136): those that its records allow and that the rules of the zone allow the namespace. It is a narrow right: a writer of the Secret has it, and no other right.",
+				Description: "UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136), within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no other.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10349,14 +10349,14 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref common.ReferenceCallbac
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec says which key may write what.",
+							Description: "spec is the key and its permissions.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateKeySpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status tells whether the key is taken, and what came of its updates.",
+							Description: "status is the observed state of the key and of its last updates.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateKeyStatus{}.OpenAPIModelName()),
 						},
@@ -10424,12 +10424,12 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRecords(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKeyRecords are names and types that a key may write.",
+				Description: "UpdateKeyRecords are names and types a key may write.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"pattern": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pattern of names, absolute: it ends in a dot (\"_acme-challenge.*.apps.example.org.\"). A leading label \"*\" stands for one or more labels, any other one for exactly one.",
+							Description: "pattern of absolute names, with a trailing dot (\"_acme-challenge.*.apps.example.org.\"). A leading label \"*\" matches one or more labels, any other \"*\" exactly one.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -10443,7 +10443,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRecords(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type but NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which must be named.",
+							Description: "types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which need an explicit mention.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -10467,7 +10467,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRefusal(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKeyRefusal is an update that changed nothing.",
+				Description: "UpdateKeyRefusal is a refused update.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"time": {
@@ -10486,7 +10486,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRefusal(ref common.Reference
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why.",
+							Description: "message is the reason for the refusal.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -10529,19 +10529,19 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKeySpec says which key may write what.",
+				Description: "UpdateKeySpec is a key and its permissions.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret of the key, in the namespace of the UpdateKey. Its data are those of a TSIG key as tsig-keygen writes it: name, algorithm (default hmac-sha256) and secret, in base64.",
+							Description: "tsigSecretRef names the Secret with the key, in the namespace of the UpdateKey. Data as written by tsig-keygen: name, algorithm (default hmac-sha256) and secret, in base64.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName()),
 						},
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view of the zones that are updated. Empty: the default view. Immutable.",
+							Description: "view of the updated zones. Empty: the default view. Immutable.",
 							MaxLength:   ptr.To[int64](63),
 							Type:        []string{"string"},
 							Format:      "",
@@ -10554,7 +10554,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "records are what the key may write, 1 to 16 elements.",
+							Description: "records are the names and types the key may write, 1 to 16 elements.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
@@ -10569,7 +10569,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 					},
 					"transfer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transfer says what the key may transfer by AXFR: None; Own, what updates made for the namespace and the key may write; Zone, each zone of the namespace. Defaults to None.\n\nPossible enum values:\n - `\"None\"` is nothing.\n - `\"Own\"` is what updates made for the namespace, of what the key may write.\n - `\"Zone\"` is each zone of the namespace.",
+							Description: "transfer is the permission for AXFR: None; Own, Records of the namespace made by updates, of names the key may write; Zone, each zone of the namespace. Defaults to None.\n\nPossible enum values:\n - `\"None\"` : none.\n - `\"Own\"` : Records of the namespace made by updates, of names the key may write.\n - `\"Zone\"` : each zone of the namespace.",
 							Default:     kubizonev1alpha1.UpdateTransferNone,
 							Type:        []string{"string"},
 							Format:      "",
@@ -10578,7 +10578,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 					},
 					"suspended": {
 						SchemaProps: spec.SchemaProps{
-							Description: "suspended refuses what the key signs.",
+							Description: "suspended refuses messages of the key.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10596,32 +10596,32 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKeyStatus is the observed state of an UpdateKey. A primary writes it.",
+				Description: "UpdateKeyStatus is the observed state of an UpdateKey, written by a primary.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the condition is about.",
+							Description: "observedGeneration is the metadata.generation described by the condition.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"keyName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "keyName is the name of the TSIG key at its first use. Another name in the Secret is not taken.",
+							Description: "keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"lastUpdate": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastUpdate is the last update that changed something, as it was some ten seconds ago.",
+							Description: "lastUpdate is the last update with changes. Lags by about ten seconds.",
 							Ref:         ref(kubizonev1alpha1.UpdateKeyUpdate{}.OpenAPIModelName()),
 						},
 					},
 					"lastRefusal": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastRefusal is the last update that was refused, as it was some ten seconds ago.",
+							Description: "lastRefusal is the last refused update. Lags by about ten seconds.",
 							Ref:         ref(kubizonev1alpha1.UpdateKeyRefusal{}.OpenAPIModelName()),
 						},
 					},
@@ -10637,7 +10637,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyStatus(ref common.ReferenceC
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready is True while a primary takes the key.",
+							Description: "conditions: Ready is True while a primary accepts the key.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10671,7 +10671,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyUpdate(ref common.ReferenceC
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with it.",
+							Description: "serial of the zone with the update.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -10690,7 +10690,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequest(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateRequest is a message of DNS UPDATE that an UpdateKey signed. A primary creates it at updatekeys/update, and the server carries it out and answers with the RCODE. It is not stored.",
+				Description: "UpdateRequest is a DNS UPDATE message signed by an UpdateKey. A primary creates it at updatekeys/update; the server applies it, answers with the RCODE, and stores nothing.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10709,21 +10709,21 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequest(ref common.ReferenceCal
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is empty: nothing of it is stored.",
+							Description: "metadata is empty and not stored.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
 						},
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what the message says.",
+							Description: "spec is the content of the message.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateRequestSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status of the answer has the outcome.",
+							Description: "status has the outcome, in the answer.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateRequestStatus{}.OpenAPIModelName()),
 						},
@@ -10741,7 +10741,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestRecord(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateRequestRecord is one record of a message.",
+				Description: "UpdateRequestRecord is a record of a message.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -10777,7 +10777,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestRecord(ref common.Refere
 					},
 					"data": {
 						SchemaProps: spec.SchemaProps{
-							Description: "data in presentation format; absent where the record has none.",
+							Description: "data in presentation format. Absent if the record has none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10793,7 +10793,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateRequestSpec is what a message says.",
+				Description: "UpdateRequestSpec is the content of a message.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
@@ -10807,7 +10807,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 					},
 					"from": {
 						SchemaProps: spec.SchemaProps{
-							Description: "from is the address that sent the message.",
+							Description: "from is the sender's address.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10819,7 +10819,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "prerequisites are the records of the section of that name (RFC 2136 §2.4).",
+							Description: "prerequisites are the records of the Prerequisite section (RFC 2136 §2.4).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10837,7 +10837,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "updates are the records of the section of that name (RFC 2136 §2.5).",
+							Description: "updates are the records of the Update section (RFC 2136 §2.5).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10850,7 +10850,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 					},
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "id identifies the signed octets: a message that comes again has the same one. Records that it writes carry it as the annotation kubi.zone/update-id.",
+							Description: "id identifies the signed octets: a repeated message has the same id. Records written by the message carry the id in the annotation kubi.zone/update-id.",
 							MaxLength:   ptr.To[int64](64),
 							Type:        []string{"string"},
 							Format:      "",
@@ -10874,7 +10874,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.Refere
 				Properties: map[string]spec.Schema{
 					"rcode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rcode of the answer, as NOERROR or REFUSED.",
+							Description: "rcode of the answer, such as NOERROR or REFUSED.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -10882,14 +10882,14 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.Refere
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says why it is not NOERROR.",
+							Description: "message is the reason for any other rcode than NOERROR.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with the update; absent where nothing was to change.",
+							Description: "serial of the zone with the update. Absent if nothing changed.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -10901,7 +10901,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "share is what updates made in the zone of what the key may write, in the answer of updatekeys/share.",
+							Description: "share has the records made by updates in the zone, of names the key may write, in the answer of updatekeys/share.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10925,7 +10925,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WebhookProvider is an HTTP service that speaks the webhook protocol.",
+				Description: "WebhookProvider is an HTTP service with the webhook protocol.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"server": {
@@ -10940,7 +10940,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					},
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds bounds one request, 1 to 30. Defaults to 30.",
+							Description: "timeoutSeconds is the timeout of a request, 1 to 30. Defaults to 30.",
 							Default:     kubizonev1alpha1.DefaultWebhookTimeout,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](30),
@@ -10956,19 +10956,19 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					},
 					"tls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tls configures how server and client authenticate.",
+							Description: "tls configures TLS authentication of server and client.",
 							Ref:         ref(kubizonev1alpha1.WebhookTLS{}.OpenAPIModelName()),
 						},
 					},
 					"bearerTokenFrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bearerTokenFrom names a token sent in the Authorization header; only with https.",
+							Description: "bearerTokenFrom names a token for the Authorization header; https only.",
 							Ref:         ref(kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName()),
 						},
 					},
 					"apexNS": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
+							Description: "apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
 							Default:     kubizonev1alpha1.ApexNSDeliver,
 							Type:        []string{"string"},
 							Format:      "",
@@ -10988,12 +10988,12 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WebhookTLS configures how server and client authenticate.",
+				Description: "WebhookTLS configures TLS authentication of server and client.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are the PEM certificates of the authorities that the server's certificate is verified with. Absent: those of the system.",
+							Description: "caBundle are PEM certificates of authorities for verifying the server's certificate. Absent: the system's.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -11016,7 +11016,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).",
+				Description: "Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. The subresource entries has its content (`kubectl get zone NAME --subresource=entries`).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -11049,7 +11049,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) co
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the zone. The server writes it in the transaction that changes the zone, and ignores what a client sends here.",
+							Description: "status is the observed state of the zone. The server writes it in the transaction that changes the zone, and ignores clients' values.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName()),
 						},
@@ -11072,7 +11072,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"from": {
 						SchemaProps: spec.SchemaProps{
-							Description: "from is the serial before.",
+							Description: "from is the serial before the change.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -11080,7 +11080,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 					},
 					"to": {
 						SchemaProps: spec.SchemaProps{
-							Description: "to is the serial after.",
+							Description: "to is the serial after the change.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -11088,7 +11088,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it was committed.",
+							Description: "time of the commit.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -11099,7 +11099,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "removed are the entries that were removed, the SOA included.",
+							Description: "removed entries, including the SOA.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11117,7 +11117,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "added are the entries that were added, the SOA included.",
+							Description: "added entries, including the SOA.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11130,14 +11130,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 					},
 					"by": {
 						SchemaProps: spec.SchemaProps{
-							Description: "by is the user whose request made the change, for callers who may list Records and ask for `sources=true`.",
+							Description: "by is the user who made the change, with `sources=true`, for callers with permission to list Records.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"record": {
 						SchemaProps: spec.SchemaProps{
-							Description: "record is the Record written, for callers who may list Records and ask for `sources=true`.",
+							Description: "record is the Record written, with `sources=true`, for callers with permission to list Records.",
 							Ref:         ref(kubizonev1alpha1.RecordReference{}.OpenAPIModelName()),
 						},
 					},
@@ -11154,7 +11154,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneChanges is what changed in a zone between two serials.",
+				Description: "ZoneChanges is the difference of a zone between two serials.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -11216,7 +11216,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "changes are the changes in order, one a serial, in the form `entries`.",
+							Description: "changes are in order, one for each serial, in form `entries`.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11234,7 +11234,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "steps are the changes of the definition in order, one a serial, in the form `definition`.",
+							Description: "steps are the changes of the definition in order, one for each serial, in form `definition`.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11277,21 +11277,21 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since is the serial after which changes are wanted; 0 is the oldest that the server holds, with watch the present one.",
+							Description: "since is the serial before the first change. 0: the oldest held by the server; with watch, the current serial.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"until": {
 						SchemaProps: spec.SchemaProps{
-							Description: "until is the last serial wanted; 0 is the present one. It cannot be combined with watch.",
+							Description: "until is the serial after the last change. 0: the current serial. Not with watch.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"sources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sources adds to each change the user and the Record that made it; it needs permission to list Records in all namespaces.",
+							Description: "sources adds user and Record to each change. Needs permission to list Records in all namespaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -11312,7 +11312,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"watch": {
 						SchemaProps: spec.SchemaProps{
-							Description: "watch continues with new changes until the client or the server ends it. Each change is a metav1.WatchEvent of type MODIFIED, with a ZoneChanges of one serial; one of type ERROR has a Status with the reason of the end: 410 if the serial is not held any more.",
+							Description: "watch continues with new changes until client or server ends the watch. Each change is a metav1.WatchEvent of type MODIFIED with a ZoneChanges of one serial. An event of type ERROR has a Status with the reason for the end: 410 if the serial is no longer held.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -11327,12 +11327,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSEC(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDNSSEC says how a zone is signed.",
+				Description: "ZoneDNSSEC configures the signing of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy by which the zone is signed: default, which is the default policy of BIND, or the name of one that the Bind9Cluster of the zone's class has.",
+							Description: "policy is the signing policy: default, BIND's own, or a policy of the Bind9Cluster of the zone's class.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](63),
@@ -11352,12 +11352,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDNSSECStatus says how far a zone is signed.",
+				Description: "ZoneDNSSECStatus is the progress of signing a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name of the zone that is signed. A write is refused where the zone has another name.",
+							Description: "fqdn is the name of the signed zone. A write with another name than the zone's is refused.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11365,7 +11365,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Signing and Moving until every server of the class has the signed zone, then Signed. From the removal of spec.dnssec on it is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.\n\nPossible enum values:\n - `\"Expiring\"` : the DS leaves the caches of resolvers; the zone is signed as before.\n - `\"Moving\"` : the servers of the class go over to the signed zone, which they transfer from the signer.\n - `\"Returning\"` : the servers of the class go back to the unsigned zone.\n - `\"Signed\"` : every server of the class has the signed zone.\n - `\"Signing\"` : the signer makes the zone; the servers of the class have it unsigned.\n - `\"Withdrawing\"` : the DS leaves the servers of the parent; the zone is signed as before.",
+							Description: "phase is Signing and Moving until every server of the class has the signed zone, then Signed. After removal of spec.dnssec, phase is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.\n\nPossible enum values:\n - `\"Expiring\"` : the DS expires in the caches of resolvers; the zone remains signed.\n - `\"Moving\"` : the servers of the class switch over to the signed zone, transferred from the signer.\n - `\"Returning\"` : the servers of the class switch to the unsigned zone.\n - `\"Signed\"` : every server of the class serves the signed zone.\n - `\"Signing\"` : the signer signs the zone; the servers of the class serve the unsigned zone.\n - `\"Withdrawing\"` : the parent's servers drop the DS; the zone remains signed.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Expiring", "Moving", "Returning", "Signed", "Signing", "Withdrawing"},
@@ -11373,27 +11373,27 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says what the phase waits for.",
+							Description: "message describes the condition for leaving the phase.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy by which the zone is signed.",
+							Description: "policy is the signing policy in use.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"signer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signer is the Bind9Instance that signs the zone and has its keys.",
+							Description: "signer is the Bind9Instance that signs the zone and holds its keys.",
 							Ref:         ref(kubizonev1alpha1.ZoneSigner{}.OpenAPIModelName()),
 						},
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is when phase or ds changed last.",
+							Description: "lastTransitionTime is the time of the last change of phase or ds.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -11404,7 +11404,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ds are the DS records that the parent of the zone is to have. The zone that delegates this one by a rule with ds: true contains them; elsewhere they are to be entered by hand.",
+							Description: "ds are the DS records for the parent zone. A parent with ds: true in its rule includes them; otherwise, enter them there by hand.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -11429,12 +11429,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDeletions are the numbers by which a mass deletion is found.",
+				Description: "ZoneDeletions are the counters for detecting mass deletions.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"own": {
 						SchemaProps: spec.SchemaProps{
-							Description: "own is the number of RRsets that the zone's own namespace has added, less those that it has removed. It may be negative.",
+							Description: "own is the number of RRsets added by the zone's own namespace minus those removed. May be negative.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -11442,7 +11442,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 					},
 					"periodStart": {
 						SchemaProps: spec.SchemaProps{
-							Description: "periodStart is when the present period of ten minutes began, in seconds since 1970.",
+							Description: "periodStart is the start of the current ten-minute period, in seconds since 1970.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -11455,7 +11455,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "least are the least numbers of the present period, of the one before, and of the one before that. The zone is held when own has fallen below that of one of the last two by more than spec.limits.maxDeletePercent of its rrsets.",
+							Description: "least are the minima of the current period, the previous, and the period before. The zone is held if own falls below own of one of the latter two by more than spec.limits.maxDeletePercent of its rrsets.",
 							MaxItems:    ptr.To[int64](3),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -11469,7 +11469,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 					},
 					"most": {
 						SchemaProps: spec.SchemaProps{
-							Description: "most is what the zone had in the present period when own was greatest. It is absent until the period ends in which the annotation kubi.zone/publish-deletions let deletions through beforehand: none of that period holds the zone.",
+							Description: "most is the stock at the maximum of own in the current period. Absent if the annotation kubi.zone/publish-deletions allowed the period's deletions in advance.",
 							Ref:         ref(kubizonev1alpha1.ZoneStock{}.OpenAPIModelName()),
 						},
 					},
@@ -11486,7 +11486,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneEntries is the content of a zone at one serial: every entry, SOA first, then in canonical order (RFC 4034 §6.1).",
+				Description: "ZoneEntries is the content of a zone at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -11505,7 +11505,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata of the Zone (name, namespace, uid), and `continue` if a limit cut the answer.",
+							Description: "metadata of the Zone (name, namespace, uid), and `continue` if the limit cut the answer.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
 						},
@@ -11527,7 +11527,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the serial that the whole answer is of.",
+							Description: "serial of the whole answer.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -11535,7 +11535,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"hash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hash is the zone's hash at that serial.",
+							Description: "hash is the zone's hash at serial.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11548,7 +11548,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "entries are the entries, in the form `entries`.",
+							Description: "entries of the zone, in form `entries`.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11561,21 +11561,21 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration is the zone's status.contentGeneration at that serial, in the form `definition`.",
+							Description: "contentGeneration is the zone's status.contentGeneration at serial, in form `definition`.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"contentState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentState is the set hash of the rrsets, in the form `definition`.",
+							Description: "contentState is the set hash of rrsets, in form `definition`.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"header": {
 						SchemaProps: spec.SchemaProps{
-							Description: "header is what the SOA and the zone's own name servers are made from, in the form `definition`.",
+							Description: "header is the source of the SOA and of the zone's own name servers, in form `definition`.",
 							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
@@ -11586,7 +11586,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rrsets are the RRsets as defined, in the form `definition`.",
+							Description: "rrsets are the RRsets as defined, in form `definition`.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11629,35 +11629,35 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit is the maximum number of entries in an answer; 0 is all. metadata.continue is set if there are more.",
+							Description: "limit is the maximum number of entries, 0 for all. metadata.continue is set if there are more.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"continue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "continue is the token of the previous answer.",
+							Description: "continue is the token from the previous answer.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type selects entries of one RR type.",
+							Description: "type selects entries by RR type.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name selects entries of one owner name, absolute or relative to the zone.",
+							Description: "name selects entries by owner name, absolute or relative to the zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"sources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sources adds to each entry the Records that define it; it needs permission to list Records in all namespaces.",
+							Description: "sources adds the Records of each entry. Needs permission to list Records in all namespaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -11686,7 +11686,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneHeader(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneHeader is what a zone's SOA, but the serial, and its own name servers are made from.",
+				Description: "ZoneHeader is the source of a zone's SOA, except the serial, and of its own name servers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fqdn": {
@@ -11782,12 +11782,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneLimits bound how much other namespaces may add to a zone, and how much its own may remove.",
+				Description: "ZoneLimits bound additions by other namespaces and deletions by the zone's own.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"recordsPerNamespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At least 1. Absent: no limit. Lowering it removes nothing.",
+							Description: "recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. Absent: no limit. Lowering it removes nothing.",
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -11796,7 +11796,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 					},
 					"maxDeletePercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes, in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS at the apex of any zone, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions through, or enough RRsets are put back. 100: no limit. Absent: 30.",
+							Description: "maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to 100. If it removes more from a zone of at least ten RRsets, or the last NS at any zone's apex, delivery stops until the annotation kubi.zone/publish-deletions allows the deletions, or enough RRsets are back. 100: no limit. Absent: 30.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},
@@ -11863,7 +11863,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneParent(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneParent names the Zone object that is the parent of another.",
+				Description: "ZoneParent names the parent Zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"namespace": {
@@ -11898,7 +11898,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the Zone object.",
+							Description: "name of the Zone.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](253),
@@ -11909,7 +11909,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCal
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespace of the Zone object. Absent: the namespace of the object that refers to it.",
+							Description: "namespace of the Zone. Absent: the namespace of the referring object.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -11962,7 +11962,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"domainName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "domainName is the name of the zone. Ending in a dot (\"example.org.\", \".\" for the root) it is absolute; otherwise (\"dev\") it is relative to the zone of zoneRef, which is then required. A zone that has a name keeps it: domainName, view and zoneRef do not change then.",
+							Description: "domainName is the zone's name: absolute with a trailing dot (\"example.org.\", \".\" for the root), otherwise (\"dev\") relative to the zone of zoneRef, which is then required. Once the zone has a name, domainName, view and zoneRef are immutable.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[^\\s\"\\\\$;]+$",
@@ -11972,7 +11972,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a zoneRef it is empty or the view of that zone. Immutable.",
+							Description: "view is the zone's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is empty or the view of that zone. Immutable.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -11981,7 +11981,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.",
+							Description: "zoneRef names the only possible parent Zone, the origin of a relative domainName.",
 							Ref:         ref(kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()),
 						},
 					},
@@ -11992,7 +11992,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "delegations are the rules by which the zone takes in Records and child zones. A name, type or zone that no rule lists is refused, also from the zone's own namespace.",
+							Description: "delegations are the rules for Records and child zones. Names, types and zones without a rule are refused, even to the zone's own namespace.",
 							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -12011,7 +12011,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their addresses, without a delegation. NS Records at \"@\" add to them. Absent: the nameServers of the zone's first class, written here when the Zone is made; [] is none.",
+							Description: "nameServers become NS records at the apex and, for hosts in the zone, address records; no rule is needed. NS Records at \"@\" add to them. Absent: the nameServers of the zone's first class, copied here at creation. []: none.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -12025,7 +12025,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.",
+							Description: "ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360, copied here at creation.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -12034,7 +12034,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"refresh": {
 						SchemaProps: spec.SchemaProps{
-							Description: "refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.",
+							Description: "refresh is the interval in seconds at which secondaries check the serial (SOA REFRESH, RFC 1035 §3.3.13). Defaults to 86400.",
 							Default:     kubizonev1alpha1.DefaultRefresh,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12044,7 +12044,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"retry": {
 						SchemaProps: spec.SchemaProps{
-							Description: "retry is the number of seconds after which a secondary asks again if a refresh failed (SOA RETRY); less than refresh. Defaults to 7200.",
+							Description: "retry is the delay in seconds before a secondary repeats a failed refresh (SOA RETRY); less than refresh. Defaults to 7200.",
 							Default:     kubizonev1alpha1.DefaultRetry,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12054,7 +12054,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"expire": {
 						SchemaProps: spec.SchemaProps{
-							Description: "expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.",
+							Description: "expire is the time in seconds without a refresh after which a secondary stops serving the zone (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.",
 							Default:     kubizonev1alpha1.DefaultExpire,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12064,7 +12064,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"negativeResponseCache": {
 						SchemaProps: spec.SchemaProps{
-							Description: "negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA MINIMUM, RFC 2308 §4). Defaults to 360.",
+							Description: "negativeResponseCache is the time in seconds for which resolvers may cache negative answers (SOA MINIMUM, RFC 2308 §4). Defaults to 360.",
 							Default:     kubizonev1alpha1.DefaultNegativeResponseCache,
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12074,14 +12074,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"primaryNameServer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent: the first of nameServers, else the first NS at the apex, else \"ns\" in the zone.",
+							Description: "primaryNameServer is the SOA MNAME; without a trailing dot, relative to the zone. Absent: the first of nameServers, else the first NS at the apex, else \"ns\" in the zone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contact": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contact is the mailbox of the person responsible for the zone (SOA RNAME), as mail address (\"hostmaster@example.org\") or as name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
+							Description: "contact is the mailbox of the person responsible (SOA RNAME): a mail address (\"hostmaster@example.org\") or a domain name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
@@ -12089,7 +12089,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"minimumSerial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the present one by RFC 1982. Each value is consumed once.",
+							Description: "minimumSerial is a lower bound of the next serial, 1 to 4294967295, if ahead of the current serial (RFC 1982). Each value takes effect once.",
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](4.294967295e+09),
 							Type:        []string{"integer"},
@@ -12120,20 +12120,20 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits bound how much other namespaces may add to the zone, and how much its own may remove at once.",
+							Description: "limits bound other namespaces' Records, and deletions by the zone's own namespace.",
 							Ref:         ref(kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName()),
 						},
 					},
 					"deletionProtection": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionProtection refuses the deletion of the Zone until it is set to false.",
+							Description: "deletionProtection refuses deletion of the Zone while true.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"deletionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the zone's data from its providers.\n - `\"Retain\"` leaves the zone's data at its providers as it is.",
+							Description: "deletionPolicy decides about the zone's data at providers when the Zone is deleted: Delete removes the data; Retain leaves the data, and needs spec.allowRetain of each DNSClass. Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the zone's data from providers.\n - `\"Retain\"` leaves the zone's data at providers.",
 							Default:     kubizonev1alpha1.DeletionPolicyDelete,
 							Type:        []string{"string"},
 							Format:      "",
@@ -12142,14 +12142,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"withdrawalGracePeriod": {
 						SchemaProps: spec.SchemaProps{
-							Description: "withdrawalGracePeriod is how long Records and child zones remain that the rules of this zone allow no more, 0s to 720h. Then the Records are released, and the zones end: they are pending, until a rule delegates them again. Only time during which a server runs counts. A changed period concerns later withdrawals. The annotation kubi.zone/release-now ends it. Defaults to 24h.",
+							Description: "withdrawalGracePeriod is the time for which Records and child zones remain after the rules stop allowing them, 0s to 720h. Then Records are released, and child zones are pending until a rule delegates them again. Only time with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends the period early. Defaults to 24h.",
 							Default:     "24h",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the zone signed by the class that delivers it. Absent: it is not signed.",
+							Description: "dnssec has the servers of the zone's class sign the zone. Absent: unsigned.",
 							Ref:         ref(kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -12171,70 +12171,70 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation that the status is about.",
+							Description: "observedGeneration is the metadata.generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it is relative to does not exist.",
+							Description: "fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of zoneRef.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the view in force.",
+							Description: "view is the zone's effective view.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the SOA serial, 1 to 4294967295; it changes with every change of the zone's content. 0 while the zone is pending.",
+							Description: "serial is the SOA serial, 1 to 4294967295, changed with each change of the content. 0 while the zone is pending.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"settledSerial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "settledSerial is the serial that is delivered: the last one at which no cascade was outstanding and no mass deletion held the zone.",
+							Description: "settledSerial is the serial for delivery: the last without an unfinished cascade or a hold for mass deletion.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"hash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hash is the SHA-256 in hexadecimal over the zone's content, in any order, and its SOA parameters, without the serial. Two zones of one name with equal hashes have equal content.",
+							Description: "hash is the SHA-256, in hexadecimal, of the zone's content in any order and its SOA parameters, without the serial. Zones of one name with equal hashes have equal content.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentState": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentState is the set hash over the zone's content, which hash is computed from.",
+							Description: "contentState is the set hash of the content, an input of hash.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration counts the changes of the zone's content: each has a serial of its own, and this number never wraps.",
+							Description: "contentGeneration counts changes of the content, each with its own serial, and never wraps.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"entryCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "entryCount is the number of values the zone contains, its SOA and name servers included.",
+							Description: "entryCount is the number of values, including SOA and name servers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"parentRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parentRef names the zone that delegates this one; absent where it has none.",
+							Description: "parentRef names the zone that delegates this zone. Absent: no parent.",
 							Ref:         ref(kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()),
 						},
 					},
@@ -12250,7 +12250,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered everywhere.",
+							Description: "conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the serial.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12263,26 +12263,26 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"endsAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endsAt is the approximate time at which the zone ends because the zone above it delegates it no more (Delegated=True, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not end.",
+							Description: "endsAt is the approximate end of a zone no longer delegated (Delegated=True, reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: no end.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"rrsetCount": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rrsetCount is the number of RRsets that Records and delegated zones give the zone.",
+							Description: "rrsetCount is the number of RRsets from Records and delegated zones.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone ends.",
+							Description: "dnssec is the progress of signing. A controller writes it by the subresource dnssec. Absent after the zone ends.",
 							Ref:         ref(kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName()),
 						},
 					},
 					"deletions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletions are the numbers by which the server finds a mass deletion; absent until it counts.",
+							Description: "deletions are the counters for detecting mass deletions. Absent until the first count.",
 							Ref:         ref(kubizonev1alpha1.ZoneDeletions{}.OpenAPIModelName()),
 						},
 					},
@@ -12298,12 +12298,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStep is the difference of the definition between a serial and the next. Steps apply and undo.",
+				Description: "ZoneStep is the difference of the definition between a serial and the next. Steps can be applied and undone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration is the zone's status.contentGeneration after the step: each step counts one up.",
+							Description: "contentGeneration is the zone's status.contentGeneration after the step, one more than before.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -12327,19 +12327,19 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it was committed.",
+							Description: "time of the commit.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"headerBefore": {
 						SchemaProps: spec.SchemaProps{
-							Description: "headerBefore is the header before, when the step changed it.",
+							Description: "headerBefore is the header before the step, if changed.",
 							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
 					"headerAfter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "headerAfter is the header after, when the step changed it.",
+							Description: "headerAfter is the header after the step, if changed.",
 							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
@@ -12350,7 +12350,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "removed are the values that were removed.",
+							Description: "removed values.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12368,7 +12368,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "added are the values that were added.",
+							Description: "added values.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12386,7 +12386,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ttls are the changes of an RRset's ttl.",
+							Description: "ttls are changes of RRsets' ttl.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12410,7 +12410,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStock is what a zone had.",
+				Description: "ZoneStock is the stock of RRsets of a zone at one time.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rrsets": {
@@ -12423,7 +12423,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref common.ReferenceCallbac
 					},
 					"own": {
 						SchemaProps: spec.SchemaProps{
-							Description: "own is that of ZoneDeletions.",
+							Description: "own is as in ZoneDeletions.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -12440,7 +12440,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneViewMeta names the Zone an answer is of. It has the members of an object's metadata that mean something here and `continue` of a list's.",
+				Description: "ZoneViewMeta names the Zone of an answer, in fields of object metadata and `continue` of list metadata.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -12466,7 +12466,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref common.ReferenceCall
 					},
 					"continue": {
 						SchemaProps: spec.SchemaProps{
-							Description: "continue asks for the rest, at the same serial, when a limit cut the answer. The server answers 410 Gone when it no longer has that serial.",
+							Description: "continue is the token for the rest of an answer cut by the limit, at the same serial. 410 Gone if the serial is no longer held.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -12,13 +12,13 @@ import (
 // AgentApplyConfiguration represents a declarative configuration of the Agent type for use
 // with apply.
 //
-// Agent is the program beside BIND that makes and removes zones there.
+// Agent is the program next to BIND for adding and removing zones.
 type AgentApplyConfiguration struct {
 	// kind is Kubizone, for kubizone bind-agent, or Bindcar. Defaults to Kubizone.
 	Kind *bind9v1alpha1.AgentKind `json:"kind,omitempty"`
-	// image is its image. Absent: the server's default image of the kind.
+	// image of the agent. Absent: the server's default image for kind.
 	Image *ImageApplyConfiguration `json:"image,omitempty"`
-	// resources of its container.
+	// resources of the agent's container.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
 }
 

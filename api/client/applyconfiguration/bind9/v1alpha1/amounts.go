@@ -12,7 +12,7 @@ import (
 // AmountsApplyConfiguration represents a declarative configuration of the Amounts type for use
 // with apply.
 //
-// Amounts of the resources of a container.
+// Amounts of resources of a container.
 type AmountsApplyConfiguration struct {
 	// cpu in processors: "500m", "2".
 	CPU *bind9v1alpha1.Quantity `json:"cpu,omitempty"`

@@ -14,7 +14,7 @@ import (
 // Bind9ClusterApplyConfiguration represents a declarative configuration of the Bind9Cluster type for use
 // with apply.
 //
-// Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and each secondary.
+// Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and secondary.
 type Bind9ClusterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

@@ -10,15 +10,15 @@ package v1alpha1
 //
 // Bind9ClusterSpec is the desired state of a cluster.
 type Bind9ClusterSpecApplyConfiguration struct {
-	// ServerSettings are those of every server of the cluster.
+	// ServerSettings of every server of the cluster.
 	ServerSettingsApplyConfiguration `json:""`
-	// primary are the primaries, named NAME-primary-0 and so on. Absent: none.
+	// primary configures the primaries, NAME-primary-0 and so on. Absent: none.
 	Primary *RoleSettingsApplyConfiguration `json:"primary,omitempty"`
-	// secondary are the secondaries, named NAME-secondary-0 and so on. Absent: none. The subresource scale counts
-	// them.
+	// secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their
+	// number.
 	Secondary *RoleSettingsApplyConfiguration `json:"secondary,omitempty"`
-	// dnssec has the cluster sign zones that ask for it (spec.dnssec of the Zone): by one more server,
-	// NAME-signer-0, from which the others transfer signed zones. Absent: none are signed.
+	// dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers
+	// transfer signed zones from there. Absent: no signing.
 	DNSSEC *ClusterDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 }
 

@@ -14,15 +14,15 @@ import (
 //
 // Bind9ClusterStatus is the observed state of a cluster.
 type Bind9ClusterStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// primaries counts the primaries.
 	Primaries *ServerCountApplyConfiguration `json:"primaries,omitempty"`
 	// secondaries counts the secondaries.
 	Secondaries *ServerCountApplyConfiguration `json:"secondaries,omitempty"`
-	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as their class.
+	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as class.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// tsigKey is the age of the key that signs transfers and NOTIFY.
+	// tsigKey has the dates of the key for signing transfers and NOTIFY.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 // Bind9InstanceApplyConfiguration represents a declarative configuration of the Bind9Instance type for use
 // with apply.
 //
-// Bind9Instance is one BIND 9 server: a pod of the cluster, or with spec.external a server elsewhere.
+// Bind9Instance is one BIND 9 server: a pod in the cluster, or an external server (spec.external).
 type Bind9InstanceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

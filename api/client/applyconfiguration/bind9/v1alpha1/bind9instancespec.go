@@ -14,22 +14,21 @@ import (
 //
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpecApplyConfiguration struct {
-	// role is Primary, Secondary or Signer. Servers of each role transfer the zones that they are to have; a Signer
-	// signs zones for the others of its cluster and answers no clients. Immutable.
+	// role is Primary, Secondary or Signer. Every role transfers its zones; a Signer signs zones for the other
+	// servers of its cluster, and serves no clients. Immutable.
 	Role *bind9v1alpha1.Role `json:"role,omitempty"`
-	// clusterRef names the Bind9Cluster of the namespace that the server belongs to. Absent: it stands alone.
-	// Immutable.
+	// clusterRef names the server's Bind9Cluster, in this namespace. Absent: none. Immutable.
 	ClusterRef *ClusterReferenceApplyConfiguration `json:"clusterRef,omitempty"`
-	// replicas is 1, or 0 for a server that is stopped and keeps its keys and its storage. Defaults to 1.
+	// replicas is 1, or 0 for a stopped server, which keeps its keys and storage. Defaults to 1.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// ServerSettings are the server's own. Absent blocks are those of the cluster.
+	// ServerSettings of the server. Absent blocks default to the cluster's.
 	ServerSettingsApplyConfiguration `json:""`
-	// service of the server. Absent: that of its role in the cluster.
+	// service of the server. Absent: as for its role in the cluster.
 	Service *ServiceApplyConfiguration `json:"service,omitempty"`
-	// resources of BIND's container. Absent: those of its role in the cluster.
+	// resources of the BIND container. Absent: as for its role in the cluster.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
-	// external is a server that is not run here: nothing is made for it. It has no other settings than zoneNamespaces.
-	// Its author needs the right to create bind9instances/external.
+	// external describes a server run elsewhere: the fleet creates nothing for it. zoneNamespaces is the only other
+	// setting allowed. Authors need permission to create bind9instances/external.
 	External *ExternalServerApplyConfiguration `json:"external,omitempty"`
 }
 

@@ -14,17 +14,17 @@ import (
 //
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// addresses at which it answers queries, those of its Service: "192.0.2.1:53".
+	// addresses for queries, from the Service: "192.0.2.1:53".
 	Addresses []string `json:"addresses,omitempty"`
-	// agentURL is where its agent is reached.
+	// agentURL is the URL of the agent.
 	AgentURL *string `json:"agentURL,omitempty"`
-	// configHash identifies the configuration that the server runs with.
+	// configHash identifies the running configuration.
 	ConfigHash *string `json:"configHash,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// tsigKey is the age of its TSIG key, where that is its own: that of a cluster is in the status of the cluster.
+	// tsigKey has the dates of the server's own TSIG key. A cluster's key is in the status of the cluster.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 

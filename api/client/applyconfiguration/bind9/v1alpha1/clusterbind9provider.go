@@ -14,7 +14,7 @@ import (
 // ClusterBind9ProviderApplyConfiguration represents a declarative configuration of the ClusterBind9Provider type for use
 // with apply.
 //
-// ClusterBind9Provider makes a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.
+// ClusterBind9Provider creates a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.
 type ClusterBind9ProviderApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

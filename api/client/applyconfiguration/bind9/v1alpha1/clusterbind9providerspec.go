@@ -14,9 +14,9 @@ import (
 //
 // ClusterBind9ProviderSpec is the desired state of the clusters of a provider.
 type ClusterBind9ProviderSpecApplyConfiguration struct {
-	// namespaces are those in which a Bind9Cluster is made. Absent, with no namespaceSelector: dns-system.
+	// namespaces of the Bind9Clusters. Absent, without namespaceSelector: dns-system.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// namespaceSelector selects further namespaces by their labels.
+	// namespaceSelector selects further namespaces by label.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 	// Bind9ClusterSpec is the spec of each cluster.
 	Bind9ClusterSpecApplyConfiguration `json:""`

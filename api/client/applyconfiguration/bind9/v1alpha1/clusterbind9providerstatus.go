@@ -14,10 +14,10 @@ import (
 //
 // ClusterBind9ProviderStatus is the observed state of the clusters of a provider.
 type ClusterBind9ProviderStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// clusters are the Bind9Clusters, by namespace. Of more than the status has room for, those that are ready are left
-	// out first.
+	// clusters are the Bind9Clusters, by namespace. If the status has no room for all, ready clusters are left out
+	// first.
 	Clusters []ProvidedClusterApplyConfiguration `json:"clusters,omitempty"`
 	// servers counts the servers of all clusters.
 	Servers *ServerCountApplyConfiguration `json:"servers,omitempty"`

@@ -8,12 +8,12 @@ package v1alpha1
 // ClusterDNSSECApplyConfiguration represents a declarative configuration of the ClusterDNSSEC type for use
 // with apply.
 //
-// ClusterDNSSEC is how a cluster signs zones.
+// ClusterDNSSEC configures signing.
 type ClusterDNSSECApplyConfiguration struct {
-	// storage of the signer, of type PersistentVolumeClaim: the keys are there and nowhere else. The claim stays when
-	// the signer is deleted. Absent: that of the cluster.
+	// storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the
+	// signer. Absent: the cluster's storage.
 	Storage *StorageApplyConfiguration `json:"storage,omitempty"`
-	// policies are those that a Zone may name, beside "default": that of BIND, one key that is not rolled over.
+	// policies for Zones to choose from, besides "default": BIND's default policy, a single key without rollover.
 	Policies []DNSSECPolicyApplyConfiguration `json:"policies,omitempty"`
 }
 

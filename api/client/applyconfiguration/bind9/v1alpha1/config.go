@@ -8,21 +8,21 @@ package v1alpha1
 // ConfigApplyConfiguration represents a declarative configuration of the Config type for use
 // with apply.
 //
-// Config is BIND's configuration, as far as it may be chosen. The servers are authoritative alone: they resolve no
-// names that are not theirs. An address list has elements of BIND's address_match_list: any, none, localhost,
-// localnets, an IP address, or a prefix as 192.0.2.0/24, each with ! before it where it is excluded.
+// Config is the configurable part of BIND's configuration. The servers are authoritative only, without recursion.
+// Address lists have elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a
+// prefix such as 192.0.2.0/24; a leading ! excludes the element.
 type ConfigApplyConfiguration struct {
-	// allowQuery is the address list of clients that are answered. Absent: any.
+	// allowQuery is the address list of clients allowed to query. Absent: any.
 	AllowQuery []string `json:"allowQuery,omitempty"`
-	// allowTransfer is the address list of servers that may transfer the zones. Absent: none but the servers of the
-	// cluster, by their key.
+	// allowTransfer is the address list of servers allowed to transfer zones. Absent: only servers of the cluster, by
+	// their key.
 	AllowTransfer []string `json:"allowTransfer,omitempty"`
-	// queryLog writes each query to the log of the container. Defaults to false.
+	// queryLog logs each query in the container's log. Defaults to false.
 	QueryLog *bool `json:"queryLog,omitempty"`
-	// rateLimit bounds equal answers to a network (response rate limiting). Absent: no bound.
+	// rateLimit enables response rate limiting. Absent: no limit.
 	RateLimit *RateLimitApplyConfiguration `json:"rateLimit,omitempty"`
-	// updateForwarding is the address list of clients whose dynamic updates the servers pass on to the primary of the
-	// zone, which checks their signature. Absent: none.
+	// updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's
+	// primary, which checks the signature. Absent: none.
 	UpdateForwarding []string `json:"updateForwarding,omitempty"`
 }
 

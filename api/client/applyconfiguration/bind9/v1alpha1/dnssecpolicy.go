@@ -13,19 +13,19 @@ import (
 // DNSSECPolicyApplyConfiguration represents a declarative configuration of the DNSSECPolicy type for use
 // with apply.
 //
-// DNSSECPolicy says with which keys zones are signed: a key-signing key (KSK) and a zone-signing key (ZSK).
+// DNSSECPolicy configures the keys of signed zones: a key-signing key (KSK) and a zone-signing key (ZSK).
 type DNSSECPolicyApplyConfiguration struct {
-	// name by which a Zone names it: a DNS label. "default", "insecure" and "none" are BIND's own.
+	// name in spec.dnssec.policy of Zones: a DNS label. "default", "insecure" and "none" are reserved by BIND.
 	Name *string `json:"name,omitempty"`
 	// algorithm of both keys. Defaults to ECDSAP256SHA256.
 	Algorithm *bind9v1alpha1.DNSSECAlgorithm `json:"algorithm,omitempty"`
-	// kskLifetime is the age at which the KSK is replaced, and the DS with it. Absent: it is not.
+	// kskLifetime is the age at which the KSK, and so the DS, is replaced. Absent: never.
 	KSKLifetime *v1.Duration `json:"kskLifetime,omitempty"`
-	// zskLifetime is the age at which the ZSK is replaced. Absent: it is not.
+	// zskLifetime is the age at which the ZSK is replaced. Absent: never.
 	ZSKLifetime *v1.Duration `json:"zskLifetime,omitempty"`
-	// nsec3 denies names by their hashes (0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
+	// nsec3 denies names by their hashes (NSEC3, 0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
 	NSEC3 *bool `json:"nsec3,omitempty"`
-	// timing are the times that rollovers wait. Absent: those of BIND.
+	// timing has the waiting times of rollovers. Absent: BIND's.
 	Timing *DNSSECTimingApplyConfiguration `json:"timing,omitempty"`
 }
 

@@ -12,26 +12,25 @@ import (
 // DNSSECTimingApplyConfiguration represents a declarative configuration of the DNSSECTiming type for use
 // with apply.
 //
-// DNSSECTiming are times of a dnssec-policy of BIND, whole seconds.
+// DNSSECTiming has the times of a BIND dnssec-policy, in whole seconds.
 type DNSSECTimingApplyConfiguration struct {
 	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
 	DNSKEYTTL *v1.Duration `json:"dnskeyTTL,omitempty"`
-	// maxZoneTTL is the longest TTL that a record of the zones has: resolvers keep former answers for that time.
-	// Absent: 24h.
+	// maxZoneTTL is the longest TTL in the zones: resolvers cache former answers for that time. Absent: 24h.
 	MaxZoneTTL *v1.Duration `json:"maxZoneTTL,omitempty"`
-	// parentDSTTL is the TTL of the DS records in the zones above. Absent: 24h.
+	// parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.
 	ParentDSTTL *v1.Duration `json:"parentDSTTL,omitempty"`
-	// zonePropagationDelay is how long the servers of the zone may take to have a change. Absent: 5m.
+	// zonePropagationDelay is the maximum time until all servers of the zone have a change. Absent: 5m.
 	ZonePropagationDelay *v1.Duration `json:"zonePropagationDelay,omitempty"`
-	// parentPropagationDelay is the same for the servers of the zone above. Absent: 1h.
+	// parentPropagationDelay is the same for servers of the parent zone. Absent: 1h.
 	ParentPropagationDelay *v1.Duration `json:"parentPropagationDelay,omitempty"`
-	// publishSafety is a further time to wait before a new key is used. Absent: 1h.
+	// publishSafety is an additional delay before a new key is used. Absent: 1h.
 	PublishSafety *v1.Duration `json:"publishSafety,omitempty"`
-	// retireSafety is a further time to wait before a former key goes. Absent: 1h.
+	// retireSafety is an additional delay before a former key is removed. Absent: 1h.
 	RetireSafety *v1.Duration `json:"retireSafety,omitempty"`
-	// signaturesValidity is how long a signature is valid. Absent: 336h.
+	// signaturesValidity is the validity of a signature. Absent: 336h.
 	SignaturesValidity *v1.Duration `json:"signaturesValidity,omitempty"`
-	// signaturesRefresh is how long before its end a signature is made anew, less than nine tenths of
+	// signaturesRefresh is the remaining validity at which a signature is renewed, less than nine tenths of
 	// signaturesValidity. Absent: 120h.
 	SignaturesRefresh *v1.Duration `json:"signaturesRefresh,omitempty"`
 }

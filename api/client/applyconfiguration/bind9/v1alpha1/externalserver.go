@@ -8,22 +8,21 @@ package v1alpha1
 // ExternalServerApplyConfiguration represents a declarative configuration of the ExternalServer type for use
 // with apply.
 //
-// ExternalServer is a server that is not run here.
+// ExternalServer is a server run elsewhere.
 type ExternalServerApplyConfiguration struct {
-	// address at which it answers queries, an IP address with or without a port (53): "192.0.2.1",
-	// "[2001:db8::1]:5353".
+	// address for queries: an IP address with or without a port (53), "192.0.2.1" or "[2001:db8::1]:5353".
 	Address *string `json:"address,omitempty"`
-	// agentURL is the base URL of its agent or bindcar, https, or http with allowPlainHTTP: "https://192.0.2.1:8443".
+	// agentURL is the base URL of the server's agent or bindcar: https, or http with allowPlainHTTP, such as
+	// "https://192.0.2.1:8443".
 	AgentURL *string `json:"agentURL,omitempty"`
-	// allowPlainHTTP lets agentURL be http: the token is read by every host on the way.
+	// allowPlainHTTP allows http in agentURL. Every host on the way can read the token.
 	AllowPlainHTTP *bool `json:"allowPlainHTTP,omitempty"`
-	// caBundle are the PEM certificates of the authorities that the agent's certificate is verified with. Absent:
-	// those of the system.
+	// caBundle are PEM certificates of authorities for verifying the agent's certificate. Absent: the system's.
 	CABundle []byte `json:"caBundle,omitempty"`
-	// tokenSecretRef names the bearer token that the agent takes, in a Secret of the namespace.
+	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	TokenSecretRef *SecretKeyReferenceApplyConfiguration `json:"tokenSecretRef,omitempty"`
-	// tsigSecretName is a Secret of the namespace with the key by which the server transfers zones and takes updates:
-	// data name, algorithm and secret, as tsigSecretRef of a DNSClass has them.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates: data name,
+	// algorithm and secret, as for tsigSecretRef of a DNSClass.
 	TSIGSecretName *string `json:"tsigSecretName,omitempty"`
 }
 

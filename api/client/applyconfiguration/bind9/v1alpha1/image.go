@@ -12,18 +12,18 @@ import (
 // ImageApplyConfiguration represents a declarative configuration of the Image type for use
 // with apply.
 //
-// Image names a container image. Its repository is one that the server allows
-// (kubizone apiserver --bind9-image-repositories).
+// Image names a container image in a repository allowed by the server (kubizone apiserver
+// --bind9-image-repositories).
 type ImageApplyConfiguration struct {
-	// repository is the image without tag and digest, with its registry: "docker.io/internetsystemsconsortium/bind9".
+	// repository is the image with registry, without tag and digest: "docker.io/internetsystemsconsortium/bind9".
 	Repository *string `json:"repository,omitempty"`
-	// tag of the image. Absent, with no digest either: the version.
+	// tag of the image. Absent, without digest: the version.
 	Tag *string `json:"tag,omitempty"`
-	// digest of the image: "sha256:" and 64 hexadecimal digits. It decides where a tag is given too.
+	// digest of the image: "sha256:" and 64 hexadecimal digits. Takes precedence over tag.
 	Digest *string `json:"digest,omitempty"`
-	// pullPolicy is Always, IfNotPresent or Never. Absent: as kubelet decides for a tag.
+	// pullPolicy is Always, IfNotPresent or Never. Absent: kubelet's default for the tag.
 	PullPolicy *bind9v1alpha1.PullPolicy `json:"pullPolicy,omitempty"`
-	// pullSecrets are names of Secrets of the namespace with which the image is pulled.
+	// pullSecrets are names of Secrets in this namespace for pulling the image.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
 

@@ -12,11 +12,11 @@ import (
 // KeyRotationApplyConfiguration represents a declarative configuration of the KeyRotation type for use
 // with apply.
 //
-// KeyRotation is the age of a key.
+// KeyRotation has the dates of a key.
 type KeyRotationApplyConfiguration struct {
-	// createdAt is when the key was made.
+	// createdAt is the creation time of the key.
 	CreatedAt *v1.Time `json:"createdAt,omitempty"`
-	// rotateAt is when the next one is made.
+	// rotateAt is the creation time of the next key.
 	RotateAt *v1.Time `json:"rotateAt,omitempty"`
 }
 

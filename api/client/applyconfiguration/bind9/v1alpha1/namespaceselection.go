@@ -12,11 +12,11 @@ import (
 // NamespaceSelectionApplyConfiguration represents a declarative configuration of the NamespaceSelection type for use
 // with apply.
 //
-// NamespaceSelection selects namespaces by name, by label, or by either.
+// NamespaceSelection selects namespaces by name or label.
 type NamespaceSelectionApplyConfiguration struct {
 	// names of namespaces.
 	Names []string `json:"names,omitempty"`
-	// selector selects namespaces by their labels. Empty ({}) selects all.
+	// selector selects namespaces by label. Empty ({}) selects all.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 }
 

@@ -8,15 +8,15 @@ package v1alpha1
 // PlacementApplyConfiguration represents a declarative configuration of the Placement type for use
 // with apply.
 //
-// Placement says on which nodes pods may run.
+// Placement restricts the nodes of pods.
 type PlacementApplyConfiguration struct {
-	// required refuses nodes where the servers of one role are not spread over zones and nodes
-	// (topology.kubernetes.io/zone, kubernetes.io/hostname); else they are taken where there are no others. Defaults to
-	// false.
+	// required excludes nodes that would not spread the servers of a role over zones and nodes
+	// (topology.kubernetes.io/zone, kubernetes.io/hostname). If false, such nodes are used when there are no others.
+	// Defaults to false.
 	Required *bool `json:"required,omitempty"`
-	// nodeSelector are labels that a node must have.
+	// nodeSelector are required labels of a node.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// tolerations are taints that a node may have.
+	// tolerations of the pods for node taints.
 	Tolerations []TolerationApplyConfiguration `json:"tolerations,omitempty"`
 	// priorityClassName of the pods.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`

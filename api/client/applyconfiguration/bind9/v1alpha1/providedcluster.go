@@ -8,13 +8,13 @@ package v1alpha1
 // ProvidedClusterApplyConfiguration represents a declarative configuration of the ProvidedCluster type for use
 // with apply.
 //
-// ProvidedCluster is the Bind9Cluster of a provider in one namespace.
+// ProvidedCluster is a provider's Bind9Cluster in one namespace.
 type ProvidedClusterApplyConfiguration struct {
 	// namespace of the Bind9Cluster.
 	Namespace *string `json:"namespace,omitempty"`
-	// ready: it is there and ready.
+	// ready is true if the Bind9Cluster exists and is ready.
 	Ready *bool `json:"ready,omitempty"`
-	// message says why it is not.
+	// message is the reason for ready being false.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -8,11 +8,11 @@ package v1alpha1
 // RateLimitApplyConfiguration represents a declarative configuration of the RateLimit type for use
 // with apply.
 //
-// RateLimit bounds equal answers to a network.
+// RateLimit configures response rate limiting.
 type RateLimitApplyConfiguration struct {
-	// responsesPerSecond is the number of equal answers a second to one network, 1 to 1000.
+	// responsesPerSecond is the maximum of equal answers a second to one network, 1 to 1000.
 	ResponsesPerSecond *int32 `json:"responsesPerSecond,omitempty"`
-	// exemptClients is the address list of clients that are not bounded.
+	// exemptClients is the address list of clients without limit.
 	ExemptClients []string `json:"exemptClients,omitempty"`
 }
 

@@ -10,9 +10,9 @@ package v1alpha1
 //
 // Resources of a container.
 type ResourcesApplyConfiguration struct {
-	// requests are what it is given at least.
+	// requests are guaranteed amounts.
 	Requests *AmountsApplyConfiguration `json:"requests,omitempty"`
-	// limits are what it is given at most.
+	// limits are maximum amounts.
 	Limits *AmountsApplyConfiguration `json:"limits,omitempty"`
 }
 

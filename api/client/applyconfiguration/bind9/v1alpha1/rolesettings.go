@@ -8,15 +8,15 @@ package v1alpha1
 // RoleSettingsApplyConfiguration represents a declarative configuration of the RoleSettings type for use
 // with apply.
 //
-// RoleSettings are what the servers of one role have for themselves.
+// RoleSettings configure the servers of one role.
 type RoleSettingsApplyConfiguration struct {
-	// replicas is the number of servers, 0 to 100. The highest numbers go first. Defaults to 0.
+	// replicas is the number of servers, 0 to 100. Scaling down removes the highest numbers. Defaults to 0.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// labels of the Bind9Instances, beside those of the cluster, for the selectors of a DNSClass.
+	// labels of the Bind9Instances, in addition to the cluster's, for selectors of DNSClasses.
 	Labels map[string]string `json:"labels,omitempty"`
-	// service of each server. Absent: a ClusterIP.
+	// service of each server. Absent: ClusterIP.
 	Service *ServiceApplyConfiguration `json:"service,omitempty"`
-	// resources of BIND's container.
+	// resources of the BIND container.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
 }
 

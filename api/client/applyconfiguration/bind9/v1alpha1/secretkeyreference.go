@@ -8,11 +8,11 @@ package v1alpha1
 // SecretKeyReferenceApplyConfiguration represents a declarative configuration of the SecretKeyReference type for use
 // with apply.
 //
-// SecretKeyReference names one value in a Secret of the namespace.
+// SecretKeyReference names a value in a Secret of this namespace.
 type SecretKeyReferenceApplyConfiguration struct {
 	// name of the Secret.
 	Name *string `json:"name,omitempty"`
-	// key of the value in the Secret's data.
+	// key in the Secret's data.
 	Key *string `json:"key,omitempty"`
 }
 

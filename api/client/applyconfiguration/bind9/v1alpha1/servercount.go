@@ -10,11 +10,11 @@ package v1alpha1
 //
 // ServerCount counts servers.
 type ServerCountApplyConfiguration struct {
-	// desired is how many there shall be.
+	// desired is the number of servers in the spec.
 	Desired *int32 `json:"desired,omitempty"`
-	// current is how many Bind9Instances there are.
+	// current is the number of Bind9Instances.
 	Current *int32 `json:"current,omitempty"`
-	// ready is how many of them are ready.
+	// ready is the number of ready Bind9Instances.
 	Ready *int32 `json:"ready,omitempty"`
 }
 

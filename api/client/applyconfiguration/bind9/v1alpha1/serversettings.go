@@ -8,28 +8,25 @@ package v1alpha1
 // ServerSettingsApplyConfiguration represents a declarative configuration of the ServerSettings type for use
 // with apply.
 //
-// ServerSettings say how servers are run. A Bind9Instance has its own where it says them, block by block, else those
-// of its Bind9Cluster.
+// ServerSettings configure servers. Each block set in a Bind9Instance replaces the block of its Bind9Cluster.
 type ServerSettingsApplyConfiguration struct {
 	// version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.
 	Version *string `json:"version,omitempty"`
-	// image is the image of BIND. Absent: the server's default image for the version.
+	// image of BIND. Absent: the server's default image for version.
 	Image *ImageApplyConfiguration `json:"image,omitempty"`
-	// config is BIND's configuration, as far as it may be chosen. Absent: an authoritative server that answers every
-	// client.
+	// config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.
 	Config *ConfigApplyConfiguration `json:"config,omitempty"`
-	// agent is the program beside BIND that makes and removes zones there. Absent: kubizone bind-agent.
+	// agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.
 	Agent *AgentApplyConfiguration `json:"agent,omitempty"`
-	// storage is where BIND keeps its zones. Absent: an emptyDir, which is empty after each restart of the pod on
-	// another node.
+	// storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.
 	Storage *StorageApplyConfiguration `json:"storage,omitempty"`
-	// placement says on which nodes the pods may run. Absent: spread over zones and nodes where that is possible.
+	// placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.
 	Placement *PlacementApplyConfiguration `json:"placement,omitempty"`
-	// zoneNamespaces are the namespaces, beside the one of the servers, of which zones may be delivered to them.
-	// Absent: zones of their own namespace alone.
+	// zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent:
+	// none.
 	ZoneNamespaces *NamespaceSelectionApplyConfiguration `json:"zoneNamespaces,omitempty"`
-	// tsigKey is the key that signs transfers and NOTIFY, one for all servers of a cluster: an instance with a
-	// clusterRef has none of its own. Absent: a key is made and never rotated.
+	// tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for
+	// instances with a clusterRef. Absent: a key without rotation.
 	TSIGKey *TSIGKeyApplyConfiguration `json:"tsigKey,omitempty"`
 }
 

@@ -12,16 +12,16 @@ import (
 // ServiceApplyConfiguration represents a declarative configuration of the Service type for use
 // with apply.
 //
-// Service is how the Service of an instance is reached.
+// Service configures the Service of an instance.
 type ServiceApplyConfiguration struct {
 	// type is ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
 	Type *bind9v1alpha1.ServiceType `json:"type,omitempty"`
 	// annotations of the Service.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// externalTrafficPolicy is Cluster or Local: with Local BIND sees the addresses of clients. Absent: Cluster. Not
+	// externalTrafficPolicy is Cluster or Local. With Local, BIND sees the addresses of clients. Absent: Cluster. Not
 	// with ClusterIP.
 	ExternalTrafficPolicy *bind9v1alpha1.TrafficPolicy `json:"externalTrafficPolicy,omitempty"`
-	// loadBalancerSourceRanges are prefixes of clients that reach a LoadBalancer. Absent: all.
+	// loadBalancerSourceRanges are the prefixes of clients allowed at a LoadBalancer. Absent: all.
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
 }
 

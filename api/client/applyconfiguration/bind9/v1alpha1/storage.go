@@ -12,13 +12,13 @@ import (
 // StorageApplyConfiguration represents a declarative configuration of the Storage type for use
 // with apply.
 //
-// Storage is where BIND keeps its zones.
+// Storage is the volume for BIND's zones.
 type StorageApplyConfiguration struct {
 	// type is EmptyDir or PersistentVolumeClaim.
 	Type *bind9v1alpha1.StorageType `json:"type,omitempty"`
-	// capacity of the volume. Required with PersistentVolumeClaim; of an emptyDir it is the limit.
+	// capacity of the volume: required with PersistentVolumeClaim, the limit of an emptyDir.
 	Capacity *bind9v1alpha1.Quantity `json:"capacity,omitempty"`
-	// storageClassName of the claim. Absent: the default of the cluster.
+	// storageClassName of the claim. Absent: the cluster's default.
 	StorageClassName *string `json:"storageClassName,omitempty"`
 }
 

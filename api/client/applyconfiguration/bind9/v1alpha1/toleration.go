@@ -12,17 +12,17 @@ import (
 // TolerationApplyConfiguration represents a declarative configuration of the Toleration type for use
 // with apply.
 //
-// Toleration is a taint that a node may have, as in a pod.
+// Toleration tolerates a taint, as in a pod.
 type TolerationApplyConfiguration struct {
-	// key of the taint. Empty, with operator Exists: every taint.
+	// key of the taint. Empty, with operator Exists: all taints.
 	Key *string `json:"key,omitempty"`
 	// operator is Equal or Exists. Absent: Equal.
 	Operator *bind9v1alpha1.TolerationOperator `json:"operator,omitempty"`
 	// value of the taint, with Equal.
 	Value *string `json:"value,omitempty"`
-	// effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: each of them.
+	// effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: all.
 	Effect *bind9v1alpha1.TaintEffect `json:"effect,omitempty"`
-	// tolerationSeconds is how long a pod stays, with NoExecute. Absent: for ever.
+	// tolerationSeconds is the time in seconds before eviction, with NoExecute. Absent: no eviction.
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
 }
 

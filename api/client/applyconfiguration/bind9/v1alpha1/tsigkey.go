@@ -13,13 +13,12 @@ import (
 // TSIGKeyApplyConfiguration represents a declarative configuration of the TSIGKey type for use
 // with apply.
 //
-// TSIGKey is the key that signs transfers and NOTIFY.
+// TSIGKey configures the key for signing transfers and NOTIFY.
 type TSIGKeyApplyConfiguration struct {
-	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A key of another algorithm is
-	// replaced.
+	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A change replaces the key.
 	Algorithm *bind9v1alpha1.KeyAlgorithm `json:"algorithm,omitempty"`
-	// rotateAfter is the age at which a new key is made, whole minutes from 1h to 8760h. It is used when every server
-	// and the hidden primary take it, and the former key is taken for a while after that. Absent: never.
+	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once
+	// every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.
 	RotateAfter *v1.Duration `json:"rotateAfter,omitempty"`
 }
 

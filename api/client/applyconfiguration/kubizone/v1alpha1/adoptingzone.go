@@ -12,13 +12,13 @@ import (
 // AdoptingZoneApplyConfiguration represents a declarative configuration of the AdoptingZone type for use
 // with apply.
 //
-// AdoptingZone names the Zone object that adopted another object.
+// AdoptingZone names the Zone that adopted an object.
 type AdoptingZoneApplyConfiguration struct {
 	// namespace of the Zone.
 	Namespace *string `json:"namespace,omitempty"`
 	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// uid of the Zone: a Zone deleted and made again under the same name is another one.
+	// uid of the Zone. A Zone recreated under the same name has another uid.
 	UID *types.UID `json:"uid,omitempty"`
 }
 

@@ -12,13 +12,12 @@ import (
 // Bind9InstanceSelectionApplyConfiguration represents a declarative configuration of the Bind9InstanceSelection type for use
 // with apply.
 //
-// Bind9InstanceSelection selects Bind9Instances.
+// Bind9InstanceSelection selects Bind9Instances by namespace and label.
 type Bind9InstanceSelectionApplyConfiguration struct {
-	// selector is compared with their labels. An empty one selects all instances of the namespaces.
+	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// namespaces are the names of the namespaces of the instances. A server of a class gets all zones of the class, and
-	// the authors of an instance choose its labels: an instance of another namespace is not in the class, whatever
-	// labels it has.
+	// namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the
+	// class, and authors of an instance choose its labels.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 

@@ -12,21 +12,22 @@ import (
 // Bind9ProviderApplyConfiguration represents a declarative configuration of the Bind9Provider type for use
 // with apply.
 //
-// Bind9Provider is a set of BIND 9 servers. A server is in it if clusterRef or an element of instancesFrom selects it,
-// and if it takes the zones of every namespace that the class may deliver (spec.zoneNamespaces of the Bind9Instance, or
-// of its Bind9Cluster). A zone is Ready when every one of them answers with its serial.
+// Bind9Provider is a set of BIND 9 servers: those selected by clusterRef or instancesFrom that accept the zones of
+// every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is
+// Ready when every server answers with its serial.
 type Bind9ProviderApplyConfiguration struct {
 	// clusterRef selects the Bind9Instances of a Bind9Cluster.
 	ClusterRef *Bind9ClusterReferenceApplyConfiguration `json:"clusterRef,omitempty"`
-	// instancesFrom select Bind9Instances of namespaces by their labels.
+	// instancesFrom select Bind9Instances by namespace and label.
 	InstancesFrom []Bind9InstanceSelectionApplyConfiguration `json:"instancesFrom,omitempty"`
-	// catalogZone is the name of the class's catalog zone (RFC 9432), which the servers follow, absolute with a
-	// trailing dot. The mode Catalog needs it, and the others have none.
+	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog,
+	// refused in others.
 	CatalogZone *string `json:"catalogZone,omitempty"`
-	// mode is how zones reach the servers. It is immutable: a zone that came in one way does not leave in another.
+	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults
+	// to Catalog.
 	Mode *kubizonev1alpha1.Bind9Mode `json:"mode,omitempty"`
-	// primaries are the addresses of the hidden primary as the servers reach it, each an IP address with or without a
-	// port (53): "192.0.2.1", "[2001:db8::1]:5353". The mode Transfer needs them, and the others have none.
+	// primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53):
+	// "192.0.2.1", "[2001:db8::1]:5353". Required in mode Transfer, refused in others.
 	Primaries []string `json:"primaries,omitempty"`
 }
 

@@ -13,13 +13,13 @@ import (
 // ClassHealthApplyConfiguration represents a declarative configuration of the ClassHealth type for use
 // with apply.
 //
-// ClassHealth is the answer to a health check.
+// ClassHealth is the result of a health check.
 type ClassHealthApplyConfiguration struct {
 	// status is Healthy, Unhealthy or Unknown.
 	Status *kubizonev1alpha1.HealthStatus `json:"status,omitempty"`
-	// lastCheck is the time of the check.
+	// lastCheck is the time of the health check.
 	LastCheck *v1.Time `json:"lastCheck,omitempty"`
-	// message is for people.
+	// message explains the status, for people.
 	Message *string `json:"message,omitempty"`
 }
 

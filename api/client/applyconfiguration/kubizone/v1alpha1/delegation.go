@@ -14,16 +14,15 @@ import (
 // DelegationApplyConfiguration represents a declarative configuration of the Delegation type for use
 // with apply.
 //
-// Delegation is one rule for a Zone of its namespace, as an object of its own: which names and types, or which child
-// zones, up to 16 namespaces may have. The rules of all Delegations of a Zone apply together with those in its
-// spec.delegations.
+// Delegation is a rule for a Zone of its namespace, as a separate object: names and types, or child zones, for up to
+// 16 namespaces. The rules of all Delegations of a Zone apply together with its spec.delegations.
 type DelegationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the rule.
 	Spec *DelegationSpecApplyConfiguration `json:"spec,omitempty"`
-	// status tells whether the rule is in force. The server writes it, and ignores what a client sends here.
+	// status is the observed state of the Delegation. The server writes it, and ignores values from clients.
 	Status *DelegationStatusApplyConfiguration `json:"status,omitempty"`
 }
 

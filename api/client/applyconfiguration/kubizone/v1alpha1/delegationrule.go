@@ -8,19 +8,19 @@ package v1alpha1
 // DelegationRuleApplyConfiguration represents a declarative configuration of the DelegationRule type for use
 // with apply.
 //
-// DelegationRule is one rule: the names and types, or the child zones, that the namespaces of the rule may have. A
-// rule without namespaces applies to every namespace.
+// DelegationRule allows namespaces Records by name and type, or child zones. A rule without namespaces applies to
+// every namespace.
 type DelegationRuleApplyConfiguration struct {
-	// records are the Records the rule allows.
+	// records are the allowed Records.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
-	// zones are patterns of the child zones the rule allows, written as records[].pattern.
+	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
 	Zones []string `json:"zones,omitempty"`
-	// namespace is one namespace that the rule applies to.
+	// namespace is a namespace of the rule.
 	Namespace *string `json:"namespace,omitempty"`
-	// namespaces are further namespaces that the rule applies to.
+	// namespaces are further namespaces of the rule.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
-	// Without it they are Records.
+	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
+	// need Records.
 	DS *bool `json:"ds,omitempty"`
 }
 

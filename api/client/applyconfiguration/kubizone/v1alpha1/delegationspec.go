@@ -8,19 +8,19 @@ package v1alpha1
 // DelegationSpecApplyConfiguration represents a declarative configuration of the DelegationSpec type for use
 // with apply.
 //
-// DelegationSpec is a rule for one Zone.
+// DelegationSpec is a rule for a Zone.
 type DelegationSpecApplyConfiguration struct {
-	// zoneRef names the Zone, which is in the namespace of the Delegation. Immutable.
+	// zoneRef names the Zone, in the namespace of the Delegation. Immutable.
 	ZoneRef *DelegatedZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// namespaces that the rule applies to, 1 to 16. A wildcard, such as the name "*.apps", needs a rule for one
-	// namespace alone, or shared, and a rule for its base name.
+	// namespaces of the rule, 1 to 16. Records at a wildcard such as "*.apps" need a rule for a single namespace, or
+	// a shared rule, and a rule for the wildcard's base name.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// records are the Records the rule allows.
+	// records are the allowed Records.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
-	// zones are patterns of the child zones the rule allows, written as records[].pattern.
+	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
 	Zones []string `json:"zones,omitempty"`
-	// ds has the zone contain the DS records of the child zones that the rule allows, as their status.dnssec.ds says.
-	// Without it they are Records.
+	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
+	// need Records.
 	DS *bool `json:"ds,omitempty"`
 }
 

@@ -16,9 +16,9 @@ import (
 type DeliveredZoneApplyConfiguration struct {
 	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// uid of the Zone: a Zone deleted and made again under the same name is another one.
+	// uid of the Zone. A Zone recreated under the same name has another uid.
 	UID *types.UID `json:"uid,omitempty"`
-	// fqdn of the zone when its delivery began.
+	// fqdn of the zone at the start of delivery.
 	FQDN *string `json:"fqdn,omitempty"`
 }
 

@@ -14,8 +14,8 @@ import (
 // DeliveryApplyConfiguration represents a declarative configuration of the Delivery type for use
 // with apply.
 //
-// Delivery is the progress of delivering one zone by one class. The controller makes it in the zone's namespace,
-// named `<zone>-<hash>`, and owned by the Zone; tenants read it.
+// Delivery is the progress of delivering one zone to one class. The controller creates it in the zone's namespace,
+// named `<zone>-<hash>` and owned by the Zone; tenants read it.
 type DeliveryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

@@ -14,13 +14,13 @@ import (
 //
 // DeliveryError is the last failure of a delivery.
 type DeliveryErrorApplyConfiguration struct {
-	// code is the provider's error code, an RCODE or an HTTP status.
+	// code is the provider's error code: an RCODE or an HTTP status.
 	Code *string `json:"code,omitempty"`
-	// message is for people: what happened and the next step.
+	// message has the fault and the next step, for people.
 	Message *string `json:"message,omitempty"`
-	// timestamp is the time of the first failure since which each attempt failed for this reason.
+	// timestamp is the time of the first in the unbroken series of failures with this reason.
 	Timestamp *v1.Time `json:"timestamp,omitempty"`
-	// reason is the reason of the condition Ready at that time.
+	// reason is the reason of the condition Ready at the time of the failure.
 	Reason *string `json:"reason,omitempty"`
 }
 

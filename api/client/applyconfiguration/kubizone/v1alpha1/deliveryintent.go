@@ -12,23 +12,21 @@ import (
 // DeliveryIntentApplyConfiguration represents a declarative configuration of the DeliveryIntent type for use
 // with apply.
 //
-// DeliveryIntent is a write in progress. A worker that finds the intent of another one knows that its calls may still
-// arrive.
+// DeliveryIntent is a write in progress. Calls of the worker in an intent may still arrive at the provider.
 type DeliveryIntentApplyConfiguration struct {
-	// serial is the serial that is being delivered.
+	// serial is the serial being delivered.
 	Serial *int64 `json:"serial,omitempty"`
-	// holder is the identity of the worker. Absent: no worker is writing, and the RRsets are still to be delivered.
+	// holder identifies the worker. Absent: no worker is writing, and the RRsets are still undelivered.
 	Holder *string `json:"holder,omitempty"`
-	// time is the time at which the write began.
+	// time is the start of the write.
 	Time *v1.Time `json:"time,omitempty"`
-	// rrsets are the RRsets being written, if they are few, and those that were refused and are still to be
-	// delivered, as "name type".
+	// rrsets lists, as "name type", the RRsets being written, if few, and refused RRsets still undelivered.
 	RRsets []string `json:"rrsets,omitempty"`
-	// from is the earliest serial whose records the provider may still have. Absent beside a confirmed serial: more
-	// RRsets were refused than are listed.
+	// from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets
+	// has no room for all refused RRsets.
 	From *int64 `json:"from,omitempty"`
-	// unlisted: more RRsets than those listed are being written; the provider may have partial writes of all that
-	// changed since from.
+	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any
+	// change since from.
 	Unlisted *bool `json:"unlisted,omitempty"`
 }
 

@@ -13,18 +13,18 @@ import (
 // DeliveryServerApplyConfiguration represents a declarative configuration of the DeliveryServer type for use
 // with apply.
 //
-// DeliveryServer is one server or instance of a class.
+// DeliveryServer is a server or instance of a class.
 type DeliveryServerApplyConfiguration struct {
-	// name is the name of the server in the class.
+	// name is the server's name in the class.
 	Name *string `json:"name,omitempty"`
-	// serial is the serial of the zone that it has confirmed, 0 while there is none. message has the serial that a
-	// server with signs or signer answers with.
+	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has
+	// the serial in its answers.
 	Serial *int64 `json:"serial,omitempty"`
 	// state is Current, Behind, Ahead or Failed.
 	State *kubizonev1alpha1.ServerState `json:"state,omitempty"`
-	// lastProbeTime is the time at which it was last asked.
+	// lastProbeTime is the time of the last query to the server.
 	LastProbeTime *v1.Time `json:"lastProbeTime,omitempty"`
-	// message is for people.
+	// message explains the state, for people.
 	Message *string `json:"message,omitempty"`
 }
 

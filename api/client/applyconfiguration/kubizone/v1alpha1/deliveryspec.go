@@ -10,9 +10,9 @@ package v1alpha1
 //
 // DeliverySpec names a zone and a class.
 type DeliverySpecApplyConfiguration struct {
-	// zone is the Zone of this namespace that is delivered.
+	// zone names the delivered Zone, in this namespace.
 	Zone *DeliveredZoneApplyConfiguration `json:"zone,omitempty"`
-	// classRef is the class that delivers it.
+	// classRef names the class.
 	ClassRef *DNSClassReferenceApplyConfiguration `json:"classRef,omitempty"`
 }
 

@@ -15,41 +15,40 @@ import (
 //
 // DeliveryStatus is the progress of a delivery.
 type DeliveryStatusApplyConfiguration struct {
-	// serial is the last serial that all servers of the class have confirmed, 0 while there is none.
+	// serial is the last serial confirmed by all servers of the class, 0 for none.
 	Serial *int64 `json:"serial,omitempty"`
-	// hash is the zone's hash at that serial.
+	// hash is the zone's hash at serial.
 	Hash *string `json:"hash,omitempty"`
-	// lastSyncTime is the time at which the serial was confirmed.
+	// lastSyncTime is the time of the confirmation of serial.
 	LastSyncTime *v1.Time `json:"lastSyncTime,omitempty"`
-	// lastDriftCheckTime is the time at which the provider was last compared with the zone.
+	// lastDriftCheckTime is the time of the last comparison of provider and zone.
 	LastDriftCheckTime *v1.Time `json:"lastDriftCheckTime,omitempty"`
-	// intent is the write in progress, set before the first call and checked before every further one. Absent: no
-	// write is in progress.
+	// intent is the write in progress, stored before the first call and checked before each later call. Absent: no
+	// write in progress.
 	Intent *DeliveryIntentApplyConfiguration `json:"intent,omitempty"`
-	// servers has a row for each server or instance of the class, if it has any.
+	// servers has a row for each server or instance of the class, if any.
 	Servers []DeliveryServerApplyConfiguration `json:"servers,omitempty"`
-	// error is the last failure; absent after a success.
+	// error is the last failure. Absent after a success.
 	Error *DeliveryErrorApplyConfiguration `json:"error,omitempty"`
-	// failedRecords counts the RRsets that the provider refused.
+	// failedRecords counts the RRsets refused by the provider.
 	FailedRecords *int32 `json:"failedRecords,omitempty"`
-	// skippedRecords counts the RRsets that the provider does not support.
+	// skippedRecords counts the RRsets not supported by the provider.
 	SkippedRecords *int32 `json:"skippedRecords,omitempty"`
-	// conditions: Ready; Drifted is True while the provider's records differ from those that it had confirmed, and
-	// Unknown while they cannot be compared.
+	// conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown while they
+	// cannot be compared.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// fqdn is the name under which the provider has the zone. Absent: nothing was ever written there.
+	// fqdn is the zone's name at the provider. Absent: nothing was ever written there.
 	FQDN *string `json:"fqdn,omitempty"`
-	// target identifies the target that confirmed the serial. If the class delivers to another target by now, serial
-	// and hash do not count.
+	// target identifies the target that confirmed serial. If the class delivers to another target now, serial and
+	// hash do not count.
 	Target *string `json:"target,omitempty"`
-	// holder is the worker that confirmed the serial. It may deliver the next one without an intent; any other one
-	// records an intent first.
+	// holder is the worker that confirmed serial, and may deliver the next serial without an intent. Other workers
+	// store an intent first.
 	Holder *string `json:"holder,omitempty"`
-	// drift are the RRsets, as "name type", that the last comparison found missing or different at the provider and
-	// that are not repaired, 256 at most.
+	// drift lists RRsets, as "name type", found missing or different at the provider by the last comparison and not
+	// repaired. At most 256.
 	Drift []string `json:"drift,omitempty"`
-	// lastVerifyRequest is the last value of the Zone's annotation kubi.zone/verify-requested-at that was carried
-	// out.
+	// lastVerifyRequest is the last completed value of the Zone's annotation kubi.zone/verify-requested-at.
 	LastVerifyRequest *string `json:"lastVerifyRequest,omitempty"`
 	// refused are RRsets that the provider refused in the last attempt, 256 at most. Their Records are not Ready.
 	Refused []DeliveryRefusalApplyConfiguration `json:"refused,omitempty"`

@@ -14,12 +14,12 @@ import (
 // DNSClassApplyConfiguration represents a declarative configuration of the DNSClass type for use
 // with apply.
 //
-// DNSClass is a way by which zones reach name servers. It has exactly one provider block. Cluster admins write
-// classes; tenants name them in spec.dnsClassRefs of their zones.
+// DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write
+// classes; tenants name them in spec.dnsClassRefs of zones.
 type DNSClassApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object's metadata. The annotation kubi.zone/is-default-class: "true" makes it a default class, which
-	// delivers every zone that names no class.
+	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every
+	// zone without dnsClassRefs.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the desired state of the class.
 	Spec *DNSClassSpecApplyConfiguration `json:"spec,omitempty"`

@@ -14,7 +14,7 @@ import (
 //
 // DNSClassReference names a class that delivers a zone.
 type DNSClassReferenceApplyConfiguration struct {
-	// kind is DNSClass, or Bind9Cluster for one in the zone's own namespace. Defaults to DNSClass.
+	// kind is DNSClass, or Bind9Cluster for a cluster in the zone's own namespace. Defaults to DNSClass.
 	Kind *kubizonev1alpha1.ClassKind `json:"kind,omitempty"`
 	// name of the object.
 	Name *string `json:"name,omitempty"`

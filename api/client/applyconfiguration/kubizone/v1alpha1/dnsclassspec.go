@@ -12,48 +12,47 @@ import (
 // DNSClassSpecApplyConfiguration represents a declarative configuration of the DNSClassSpec type for use
 // with apply.
 //
-// DNSClassSpec is the desired state of a class. It has exactly one provider block.
+// DNSClassSpec is the desired state of a class.
 type DNSClassSpecApplyConfiguration struct {
-	// defaultTTL is the ttl in seconds, 0 to 2147483647, that is written into a Zone of the class created without
-	// one. A change of it changes no existing Zone. Absent: the default of Zones.
+	// defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no
+	// existing Zone. Absent: the default of Zones.
 	DefaultTTL *int32 `json:"defaultTTL,omitempty"`
-	// nameServers are written into a Zone of the class created without any. A change of them changes no existing
-	// Zone. Only names relative to the zone may have addresses.
+	// nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names
+	// relative to the zone may have addresses.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// namespaces selects the namespaces whose zones the class may deliver. Absent: all of them for a default class,
-	// none for any other.
+	// namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for
+	// others.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`
-	// views are the views whose zones the class delivers: "" is the default view, "*" is every one. Absent or empty:
-	// the default view alone. A class delivers one zone of a name, that of the default view before any other.
+	// views are the views of delivered zones: "" is the default view, "*" every view. Absent or empty: the default
+	// view alone. Among zones of one name the class delivers the default view's, else the first.
 	Views []string `json:"views,omitempty"`
-	// allowLocalAddresses lets the class reach loopback, link-local and metadata addresses. Without it the class does
-	// not connect to a host that resolves to one of them.
+	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even
+	// after name resolution.
 	AllowLocalAddresses *bool `json:"allowLocalAddresses,omitempty"`
 	// paused stops the delivery of every zone of the class. Delivered content stays.
 	Paused *bool `json:"paused,omitempty"`
-	// requestsPerSecond bounds the requests to the provider for all zones of the class together, 1 to 10000. Absent:
+	// requestsPerSecond is the maximum rate of requests to the provider, for all zones together, 1 to 10000. Absent:
 	// 50.
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
-	// driftInterval is how often each zone is compared with what the provider has, and with transfer and bind9 how
-	// often servers are asked whether they still have what they confirmed, whole seconds from 1m to 168h. Differences
-	// are repaired. If this would take more than half of requestsPerSecond, zones are compared less often. Absent:
-	// 1h, with transfer and bind9 1m.
+	// driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and
+	// bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are
+	// repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent:
+	// 1h; with transfer and bind9 1m.
 	DriftInterval *v1.Duration `json:"driftInterval,omitempty"`
-	// transfer hands zones to secondaries by the hidden primary: AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
+	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC
+	// 9432).
 	Transfer *TransferProviderApplyConfiguration `json:"transfer,omitempty"`
-	// rfc2136 writes into an existing primary by dynamic update (RFC 2136).
+	// rfc2136 writes to an existing primary by dynamic update (RFC 2136).
 	RFC2136 *RFC2136ProviderApplyConfiguration `json:"rfc2136,omitempty"`
-	// webhook calls an HTTP service that writes into a DNS provider.
+	// webhook calls an HTTP service for a DNS provider.
 	Webhook *WebhookProviderApplyConfiguration `json:"webhook,omitempty"`
-	// bind9 hands zones to BIND 9 servers that are objects: the Bind9Instances of a Bind9Cluster, and those that labels
-	// select. They follow the class's catalog zone.
+	// bind9 delivers to BIND 9 servers declared as objects: the Bind9Instances of a Bind9Cluster, or selected by
+	// labels.
 	Bind9 *Bind9ProviderApplyConfiguration `json:"bind9,omitempty"`
-	// allowRetain lets Zones of the class have deletionPolicy Retain: their data stays at the provider, also under
-	// the next zone of that name. Absent: such a Zone is refused, and an existing one is withdrawn as if its policy
-	// were Delete.
+	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
+	// later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
 	AllowRetain *bool `json:"allowRetain,omitempty"`
-	// deletionProtection refuses the deletion of the class until it is set to false. Without it the deletion
-	// withdraws every zone of the class from its servers.
+	// deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 }
 

@@ -15,17 +15,16 @@ import (
 //
 // DNSClassStatus is the observed state of a class.
 type DNSClassStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// lastHealthCheck is the time of the last health check of the provider.
+	// lastHealthCheck is the time of the provider's last health check.
 	LastHealthCheck *v1.Time `json:"lastHealthCheck,omitempty"`
-	// health is its result. It is information and delays no delivery.
+	// health is the result of the last health check. Delivery does not depend on it.
 	Health *ClassHealthApplyConfiguration `json:"health,omitempty"`
 	// conditions: Ready and Stalled.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// keyNames are the names of the TSIG keys of transfer that are in use. Another class with another key of one of
-	// these names is not served, whichever was made first; a class keeps the names while it is paused and while its
-	// Secrets are away.
+	// keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is
+	// not served, even if older. Names are kept while the class is paused or its Secrets are missing.
 	KeyNames []string `json:"keyNames,omitempty"`
 	// target identifies the place to which the class delivers, without its address. A Delivery with another target
 	// confirms nothing.

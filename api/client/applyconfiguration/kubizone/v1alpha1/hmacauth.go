@@ -12,12 +12,12 @@ import (
 // HMACAuthApplyConfiguration represents a declarative configuration of the HMACAuth type for use
 // with apply.
 //
-// HMACAuth signs requests with a shared secret. Exactly one of secretRef and secret is given.
+// HMACAuth signs requests with a shared secret, in exactly one of secretRef and secret.
 type HMACAuthApplyConfiguration struct {
 	// secretRef names the shared secret.
 	SecretRef *SecretKeyReferenceApplyConfiguration `json:"secretRef,omitempty"`
-	// secret is the shared secret itself, for tests: every user with read permission for classes sees it.
-	// kubizone up accepts it with --allow-inline-secrets, and no other server.
+	// secret is the shared secret in plain text, for tests: every reader of the class sees it. Only kubizone up with
+	// --allow-inline-secrets accepts it.
 	Secret *string `json:"secret,omitempty"`
 	// algorithm is SHA256 or SHA512. Defaults to SHA256.
 	Algorithm *kubizonev1alpha1.HMACAlgorithm `json:"algorithm,omitempty"`

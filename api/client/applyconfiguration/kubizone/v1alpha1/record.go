@@ -14,15 +14,15 @@ import (
 // RecordApplyConfiguration represents a declarative configuration of the Record type for use
 // with apply.
 //
-// Record is one RRset, or a part of one, at one name of a zone. The zone with the longest name that encloses it
-// adopts it, when that zone's delegations allow the name, the type and the namespace.
+// Record is an RRset, or part of an RRset. The zone with the longest name enclosing the Record adopts it, if the
+// zone's rules allow name, type and namespace.
 type RecordApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the Record: a name, a type and its data.
+	// spec is the desired state of the Record.
 	Spec *RecordSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the Record. The server writes it, and ignores what a client sends here.
+	// status is the observed state of the Record. The server writes it, and ignores clients' values.
 	Status *RecordStatusApplyConfiguration `json:"status,omitempty"`
 }
 

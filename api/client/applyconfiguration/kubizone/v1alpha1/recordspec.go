@@ -12,35 +12,34 @@ import (
 // RecordSpecApplyConfiguration represents a declarative configuration of the RecordSpec type for use
 // with apply.
 //
-// RecordSpec is the desired state of a Record.
+// RecordSpec is the desired state of a Record: a name, a type and data.
 type RecordSpecApplyConfiguration struct {
-	// domainName is the owner name. Ending in a dot ("www.example.org.") it is absolute; otherwise ("www", "@" for
-	// the zone's own name) it is relative to the zone of zoneRef, which is then required. "*" as the leftmost label
-	// is a wildcard (RFC 4592). Letters, digits, "-", "_" and "/" make a label; other scripts are mapped to their
-	// A-labels (RFC 5891). At most 63 octets a label and 255 a name.
+	// domainName is the owner name: absolute with a trailing dot ("www.example.org."), otherwise ("www", "@" for the
+	// zone's own name) relative to the zone of zoneRef, which is then required. "*" as the leftmost label is a
+	// wildcard (RFC 4592). Labels have letters, digits, "-", "_" and "/"; other scripts become A-labels (RFC 5891).
+	// At most 63 octets a label, 255 a name.
 	DomainName *string `json:"domainName,omitempty"`
-	// view is the view (split horizon) the Record belongs to: an RFC 1123 label, empty for the default view. With a
-	// zoneRef it is empty or the view of that zone. Immutable.
+	// view is the Record's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view
+	// is empty or the view of that zone. Immutable.
 	View *string `json:"view,omitempty"`
-	// zoneRef names the Zone that domainName is relative to, and the only one that may adopt the Record. Without it
-	// the zone with the longest name that encloses domainName is taken.
+	// zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone
+	// with the longest name enclosing domainName may.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
 	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not
-	// SOA (the Zone makes it), DNSSEC signatures or meta types.
+	// SOA (made by the Zone), DNSSEC signatures or meta types.
 	Type *string `json:"type,omitempty"`
-	// class is the DNS class. Only IN is supported. Defaults to IN.
+	// class is the DNS class: IN, the default.
 	Class *kubizonev1alpha1.RRClass `json:"class,omitempty"`
-	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the ttl of the zone. If several
-	// Records make one RRset, the smallest is served.
+	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Among Records of an
+	// RRset, the smallest is served.
 	TTL *int32 `json:"ttl,omitempty"`
-	// rdata is the data of one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or
-	// "v=spf1 -all". Names in it without a trailing dot are relative to the zone. Bare text of a TXT is one string.
-	// At most 4 KiB. Exactly one of rdata and values is given.
+	// rdata is one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all".
+	// Names without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB. Set
+	// rdata or values.
 	RData *string `json:"rdata,omitempty"`
-	// values holds the data of several values of one RRset, each as in rdata. At most 100.
-	// Exactly one of rdata and values is given.
+	// values are several values of one RRset, each as in rdata, at most 100. Set rdata or values.
 	Values []string `json:"values,omitempty"`
-	// description is free text for people, at most 1024 characters. It has no effect in DNS.
+	// description is free text for people, at most 1024 characters, without effect in DNS.
 	Description *string `json:"description,omitempty"`
 }
 

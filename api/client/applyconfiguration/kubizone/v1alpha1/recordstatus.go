@@ -15,28 +15,27 @@ import (
 //
 // RecordStatus is the observed state of a Record.
 type RecordStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
-	// is relative to does not exist.
+	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
+	// of zoneRef.
 	FQDN *string `json:"fqdn,omitempty"`
-	// view is the view in force.
+	// view is the Record's effective view.
 	View *string `json:"view,omitempty"`
-	// zoneRef names the Zone that has adopted the Record. Absent: no Zone has.
+	// zoneRef names the Zone that adopted the Record. Absent: none.
 	ZoneRef *AdoptingZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// serial is the first serial of the zone with the Record's present data; 0 while no zone has adopted it.
+	// serial is the zone's first serial with the Record's current data. 0 while not adopted.
 	Serial *int64 `json:"serial,omitempty"`
-	// lastDeliveryError is the last error that a provider reported for this Record, for people. Empty after a
-	// successful delivery.
+	// lastDeliveryError is a provider's last error for this Record, for people. Empty after a successful delivery.
 	LastDeliveryError *string `json:"lastDeliveryError,omitempty"`
-	// conditions: Adopted (is it part of a zone, and if not, why) and Ready (is it delivered everywhere).
+	// conditions: Adopted (the Record is part of a zone, or the reason why not) and Ready (delivered everywhere).
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// endsAt is the approximate time at which the zone releases the Record because its rules allow it no more
-	// (Adopted=True, reason DelegationWithdrawn). It is later if no server runs meanwhile. Absent: the rules allow it.
+	// endsAt is the approximate time of release from the zone, whose rules no longer allow the Record (Adopted=True,
+	// reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the rules allow the Record.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
-	// admission is how the rule that let the Record in is written: Underscore (it names every underscore label),
-	// Shared (shared: true), Literal (it names this very name) or Plain (any other). It says what the Record claims.
-	// Absent: no Zone has adopted the Record.
+	// admission is the kind of the rule that admitted the Record, and decides the Record's claim: Underscore (names
+	// every underscore label), Shared (shared: true), Literal (names exactly this name) or Plain (any other). Absent:
+	// not adopted.
 	Admission *string `json:"admission,omitempty"`
 }
 

@@ -12,18 +12,18 @@ import (
 // RFC2136ProviderApplyConfiguration represents a declarative configuration of the RFC2136Provider type for use
 // with apply.
 //
-// RFC2136Provider is a primary that takes dynamic updates.
+// RFC2136Provider is a primary for dynamic updates.
 type RFC2136ProviderApplyConfiguration struct {
-	// server is the host name or IP address, with or without a port (53), that takes the updates, over TCP.
+	// server is the host name or IP address for updates, over TCP, with or without a port (53).
 	Server *string `json:"server,omitempty"`
-	// transferServer is the server from which the zone is transferred for comparison. Absent: server.
+	// transferServer is the server for zone transfers, used in comparisons. Absent: server.
 	TransferServer *string `json:"transferServer,omitempty"`
 	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
-	// hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it).
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// foreignRecords is Keep or Replace: what happens to records of others at a name and type of the zone. Keep
-	// leaves them, and the zone is not Ready, with the reason Conflict; Replace overwrites them. Records of others at
-	// other names or of other types stay either way. Defaults to Keep.
+	// foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep
+	// they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names
+	// or types always stay. Defaults to Keep.
 	ForeignRecords *kubizonev1alpha1.ForeignRecords `json:"foreignRecords,omitempty"`
 }
 

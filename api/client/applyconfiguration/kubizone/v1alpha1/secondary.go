@@ -12,23 +12,23 @@ import (
 // SecondaryApplyConfiguration represents a declarative configuration of the Secondary type for use
 // with apply.
 //
-// Secondary is one name server that transfers zones.
+// Secondary is a name server that transfers zones.
 type SecondaryApplyConfiguration struct {
-	// address of the server, an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
+	// address is the server's IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
 	Address *string `json:"address,omitempty"`
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. A server that ignores it has
-	// the zones that it is configured for, and gets no NOTIFY for the catalog. Defaults to Follow.
+	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, its own
+	// configuration has the zones, and it gets no NOTIFY for the catalog. Defaults to Follow.
 	Catalog *kubizonev1alpha1.CatalogUse `json:"catalog,omitempty"`
-	// signs says that the server signs the zones that it transfers (DNSSEC), so that its serials are its own: they are
-	// not compared with those of the zone and never raise them. The server has a serial when its data equals that of
-	// the serial, without the records of DNSSEC; this is found out by transfers from the server, which it has to allow
-	// to its TSIG key, or without one to the controller's address.
+	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which are not compared with
+	// the zone's and never raise it. The server counts as having a serial when its data, without DNSSEC records,
+	// equals the data of that serial. To compare, the controller transfers the zone from the server: allow this for
+	// its TSIG key, or without a key for the controller's address.
 	Signs *bool `json:"signs,omitempty"`
-	// signer is the address of the secondary in this list, with signs, from which the server transfers its zones, as
-	// that one writes it. The server has a serial when it answers with a serial of the signer that has it, and gets
-	// NOTIFY for the catalog zone alone. Absent: the server transfers its zones from Kubizone.
+	// signer is the address of a secondary in this list with signs, in the same spelling, from which the server
+	// transfers its zones. The server counts as having a serial when its answers have a serial under which the signer
+	// has that data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
 	Signer *string `json:"signer,omitempty"`
 }
 

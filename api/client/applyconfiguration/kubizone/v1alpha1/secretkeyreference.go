@@ -8,13 +8,13 @@ package v1alpha1
 // SecretKeyReferenceApplyConfiguration represents a declarative configuration of the SecretKeyReference type for use
 // with apply.
 //
-// SecretKeyReference names one value in a Secret.
+// SecretKeyReference names a value in a Secret.
 type SecretKeyReferenceApplyConfiguration struct {
 	// name of the Secret.
 	Name *string `json:"name,omitempty"`
 	// namespace of the Secret.
 	Namespace *string `json:"namespace,omitempty"`
-	// key of the value in the Secret's data.
+	// key in the Secret's data.
 	Key *string `json:"key,omitempty"`
 }
 

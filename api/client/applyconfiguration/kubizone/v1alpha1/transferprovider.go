@@ -8,20 +8,19 @@ package v1alpha1
 // TransferProviderApplyConfiguration represents a declarative configuration of the TransferProvider type for use
 // with apply.
 //
-// TransferProvider is the hidden primary.
+// TransferProvider configures the hidden primary.
 type TransferProviderApplyConfiguration struct {
-	// secondaries are the name servers that serve the zones of the class. A zone is Ready when every one of them
-	// answers with its serial; one with signs, or with signer, when it has the data of that serial.
+	// secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial,
+	// or, with signs or signer, has the data of that serial.
 	Secondaries []SecondaryApplyConfiguration `json:"secondaries,omitempty"`
-	// alsoNotify are further addresses ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53") that get NOTIFY for new
-	// serials. Ready does not wait for them.
+	// alsoNotify are further addresses for NOTIFY ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"). Ready does not
+	// wait for them.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
-	// tsigSecretRef names the Secret with the TSIG key of the class: data name, algorithm (hmac-sha256, hmac-sha384
-	// or hmac-sha512; absent: hmac-sha256) and secret (base64, as BIND writes it). Absent: the addresses of
-	// secondaries alone may transfer.
+	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
+	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries
+	// may transfer.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// catalogZone is the name of the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none is
-	// served.
+	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	CatalogZone *string `json:"catalogZone,omitempty"`
 }
 

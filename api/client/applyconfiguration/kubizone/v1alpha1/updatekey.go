@@ -14,16 +14,16 @@ import (
 // UpdateKeyApplyConfiguration represents a declarative configuration of the UpdateKey type for use
 // with apply.
 //
-// UpdateKey lets what signs with one TSIG key write Records of its namespace by dynamic update (RFC 2136): those that
-// its records allow and that the rules of the zone allow the namespace. It is a narrow right: a writer of the Secret
-// has it, and no other right.
+// UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136),
+// within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no
+// other.
 type UpdateKeyApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which key may write what.
+	// spec is the key and its permissions.
 	Spec *UpdateKeySpecApplyConfiguration `json:"spec,omitempty"`
-	// status tells whether the key is taken, and what came of its updates.
+	// status is the observed state of the key and of its last updates.
 	Status *UpdateKeyStatusApplyConfiguration `json:"status,omitempty"`
 }
 

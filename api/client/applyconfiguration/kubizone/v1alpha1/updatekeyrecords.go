@@ -8,13 +8,13 @@ package v1alpha1
 // UpdateKeyRecordsApplyConfiguration represents a declarative configuration of the UpdateKeyRecords type for use
 // with apply.
 //
-// UpdateKeyRecords are names and types that a key may write.
+// UpdateKeyRecords are names and types a key may write.
 type UpdateKeyRecordsApplyConfiguration struct {
-	// pattern of names, absolute: it ends in a dot ("_acme-challenge.*.apps.example.org."). A leading label "*" stands
-	// for one or more labels, any other one for exactly one.
+	// pattern of absolute names, with a trailing dot ("_acme-challenge.*.apps.example.org."). A leading label "*"
+	// matches one or more labels, any other "*" exactly one.
 	Pattern *string `json:"pattern,omitempty"`
-	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type but NS, DS, DNSKEY, CDS,
-	// CDNSKEY, CSYNC and DNAME, which must be named.
+	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY,
+	// CDS, CDNSKEY, CSYNC and DNAME, which need an explicit mention.
 	Types []string `json:"types,omitempty"`
 }
 

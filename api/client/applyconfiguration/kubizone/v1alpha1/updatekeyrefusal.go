@@ -12,13 +12,13 @@ import (
 // UpdateKeyRefusalApplyConfiguration represents a declarative configuration of the UpdateKeyRefusal type for use
 // with apply.
 //
-// UpdateKeyRefusal is an update that changed nothing.
+// UpdateKeyRefusal is a refused update.
 type UpdateKeyRefusalApplyConfiguration struct {
 	// time of the update.
 	Time *v1.Time `json:"time,omitempty"`
 	// rcode of the answer.
 	RCode *string `json:"rcode,omitempty"`
-	// message says why.
+	// message is the reason for the refusal.
 	Message *string `json:"message,omitempty"`
 }
 

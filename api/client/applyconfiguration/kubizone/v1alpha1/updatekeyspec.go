@@ -12,19 +12,19 @@ import (
 // UpdateKeySpecApplyConfiguration represents a declarative configuration of the UpdateKeySpec type for use
 // with apply.
 //
-// UpdateKeySpec says which key may write what.
+// UpdateKeySpec is a key and its permissions.
 type UpdateKeySpecApplyConfiguration struct {
-	// tsigSecretRef names the Secret of the key, in the namespace of the UpdateKey. Its data are those of a TSIG key as
-	// tsig-keygen writes it: name, algorithm (default hmac-sha256) and secret, in base64.
+	// tsigSecretRef names the Secret with the key, in the namespace of the UpdateKey. Data as written by tsig-keygen:
+	// name, algorithm (default hmac-sha256) and secret, in base64.
 	TSIGSecretRef *UpdateKeySecretApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// view of the zones that are updated. Empty: the default view. Immutable.
+	// view of the updated zones. Empty: the default view. Immutable.
 	View *string `json:"view,omitempty"`
-	// records are what the key may write, 1 to 16 elements.
+	// records are the names and types the key may write, 1 to 16 elements.
 	Records []UpdateKeyRecordsApplyConfiguration `json:"records,omitempty"`
-	// transfer says what the key may transfer by AXFR: None; Own, what updates made for the namespace and the key may
+	// transfer is the permission for AXFR: None; Own, Records of the namespace made by updates, of names the key may
 	// write; Zone, each zone of the namespace. Defaults to None.
 	Transfer *kubizonev1alpha1.UpdateTransfer `json:"transfer,omitempty"`
-	// suspended refuses what the key signs.
+	// suspended refuses messages of the key.
 	Suspended *bool `json:"suspended,omitempty"`
 }
 

@@ -12,17 +12,17 @@ import (
 // UpdateKeyStatusApplyConfiguration represents a declarative configuration of the UpdateKeyStatus type for use
 // with apply.
 //
-// UpdateKeyStatus is the observed state of an UpdateKey. A primary writes it.
+// UpdateKeyStatus is the observed state of an UpdateKey, written by a primary.
 type UpdateKeyStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the condition is about.
+	// observedGeneration is the metadata.generation described by the condition.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// keyName is the name of the TSIG key at its first use. Another name in the Secret is not taken.
+	// keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.
 	KeyName *string `json:"keyName,omitempty"`
-	// lastUpdate is the last update that changed something, as it was some ten seconds ago.
+	// lastUpdate is the last update with changes. Lags by about ten seconds.
 	LastUpdate *UpdateKeyUpdateApplyConfiguration `json:"lastUpdate,omitempty"`
-	// lastRefusal is the last update that was refused, as it was some ten seconds ago.
+	// lastRefusal is the last refused update. Lags by about ten seconds.
 	LastRefusal *UpdateKeyRefusalApplyConfiguration `json:"lastRefusal,omitempty"`
-	// conditions: Ready is True while a primary takes the key.
+	// conditions: Ready is True while a primary accepts the key.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

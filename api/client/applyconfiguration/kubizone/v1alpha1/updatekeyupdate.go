@@ -16,7 +16,7 @@ import (
 type UpdateKeyUpdateApplyConfiguration struct {
 	// time of the update.
 	Time *v1.Time `json:"time,omitempty"`
-	// serial of the zone with it.
+	// serial of the zone with the update.
 	Serial *int64 `json:"serial,omitempty"`
 }
 

@@ -12,20 +12,20 @@ import (
 // WebhookProviderApplyConfiguration represents a declarative configuration of the WebhookProvider type for use
 // with apply.
 //
-// WebhookProvider is an HTTP service that speaks the webhook protocol.
+// WebhookProvider is an HTTP service with the webhook protocol.
 type WebhookProviderApplyConfiguration struct {
 	// server is the base URL, http or https.
 	Server *string `json:"server,omitempty"`
-	// timeoutSeconds bounds one request, 1 to 30. Defaults to 30.
+	// timeoutSeconds is the timeout of a request, 1 to 30. Defaults to 30.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 	// hmacAuth signs requests.
 	HMACAuth *HMACAuthApplyConfiguration `json:"hmacAuth,omitempty"`
-	// tls configures how server and client authenticate.
+	// tls configures TLS authentication of server and client.
 	TLS *WebhookTLSApplyConfiguration `json:"tls,omitempty"`
-	// bearerTokenFrom names a token sent in the Authorization header; only with https.
+	// bearerTokenFrom names a token for the Authorization header; https only.
 	BearerTokenFrom *SecretKeyReferenceApplyConfiguration `json:"bearerTokenFrom,omitempty"`
-	// apexNS is Deliver or Skip: whether the NS RRset at the zone's apex is delivered. Skip never sends, removes or
-	// compares it: for a provider that has its own there, or does not support NS. Defaults to Deliver.
+	// apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares
+	// it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.
 	ApexNS *kubizonev1alpha1.ApexNS `json:"apexNS,omitempty"`
 }
 

@@ -8,10 +8,9 @@ package v1alpha1
 // WebhookTLSApplyConfiguration represents a declarative configuration of the WebhookTLS type for use
 // with apply.
 //
-// WebhookTLS configures how server and client authenticate.
+// WebhookTLS configures TLS authentication of server and client.
 type WebhookTLSApplyConfiguration struct {
-	// caBundle are the PEM certificates of the authorities that the server's certificate is verified with. Absent:
-	// those of the system.
+	// caBundle are PEM certificates of authorities for verifying the server's certificate. Absent: the system's.
 	CABundle []byte `json:"caBundle,omitempty"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.
 	ClientSecretRef *SecretReferenceApplyConfiguration `json:"clientSecretRef,omitempty"`

@@ -14,8 +14,8 @@ import (
 // ZoneApplyConfiguration represents a declarative configuration of the Zone type for use
 // with apply.
 //
-// Zone is one DNS zone: a name, the rules by which it takes in Records and child zones, and the parameters of its
-// SOA. Its content is read at the subresource entries (`kubectl get zone NAME --subresource=entries`).
+// Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. The subresource entries has
+// its content (`kubectl get zone NAME --subresource=entries`).
 type ZoneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
@@ -23,7 +23,7 @@ type ZoneApplyConfiguration struct {
 	// spec is the desired state of the zone.
 	Spec *ZoneSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is the observed state of the zone. The server writes it in the transaction that changes the zone, and
-	// ignores what a client sends here.
+	// ignores clients' values.
 	Status *ZoneStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -8,20 +8,17 @@ package v1alpha1
 // ZoneDeletionsApplyConfiguration represents a declarative configuration of the ZoneDeletions type for use
 // with apply.
 //
-// ZoneDeletions are the numbers by which a mass deletion is found.
+// ZoneDeletions are the counters for detecting mass deletions.
 type ZoneDeletionsApplyConfiguration struct {
-	// own is the number of RRsets that the zone's own namespace has added, less those that it has removed. It may be
-	// negative.
+	// own is the number of RRsets added by the zone's own namespace minus those removed. May be negative.
 	Own *int64 `json:"own,omitempty"`
-	// periodStart is when the present period of ten minutes began, in seconds since 1970.
+	// periodStart is the start of the current ten-minute period, in seconds since 1970.
 	PeriodStart *int64 `json:"periodStart,omitempty"`
-	// least are the least numbers of the present period, of the one before, and of the one before that. The zone is
-	// held when own has fallen below that of one of the last two by more than spec.limits.maxDeletePercent of its
-	// rrsets.
+	// least are the minima of the current period, the previous, and the period before. The zone is held if own falls
+	// below own of one of the latter two by more than spec.limits.maxDeletePercent of its rrsets.
 	Least []ZoneStockApplyConfiguration `json:"least,omitempty"`
-	// most is what the zone had in the present period when own was greatest. It is absent until the period ends in
-	// which the annotation kubi.zone/publish-deletions let deletions through beforehand: none of that period holds the
-	// zone.
+	// most is the stock at the maximum of own in the current period. Absent if the annotation
+	// kubi.zone/publish-deletions allowed the period's deletions in advance.
 	Most *ZoneStockApplyConfiguration `json:"most,omitempty"`
 }
 

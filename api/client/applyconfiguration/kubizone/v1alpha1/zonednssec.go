@@ -8,10 +8,9 @@ package v1alpha1
 // ZoneDNSSECApplyConfiguration represents a declarative configuration of the ZoneDNSSEC type for use
 // with apply.
 //
-// ZoneDNSSEC says how a zone is signed.
+// ZoneDNSSEC configures the signing of a zone.
 type ZoneDNSSECApplyConfiguration struct {
-	// policy by which the zone is signed: default, which is the default policy of BIND, or the name of one that the
-	// Bind9Cluster of the zone's class has.
+	// policy is the signing policy: default, BIND's own, or a policy of the Bind9Cluster of the zone's class.
 	Policy *string `json:"policy,omitempty"`
 }
 

@@ -13,23 +13,23 @@ import (
 // ZoneDNSSECStatusApplyConfiguration represents a declarative configuration of the ZoneDNSSECStatus type for use
 // with apply.
 //
-// ZoneDNSSECStatus says how far a zone is signed.
+// ZoneDNSSECStatus is the progress of signing a zone.
 type ZoneDNSSECStatusApplyConfiguration struct {
-	// fqdn is the name of the zone that is signed. A write is refused where the zone has another name.
+	// fqdn is the name of the signed zone. A write with another name than the zone's is refused.
 	FQDN *string `json:"fqdn,omitempty"`
-	// phase is Signing and Moving until every server of the class has the signed zone, then Signed. From the removal of
-	// spec.dnssec on it is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.
+	// phase is Signing and Moving until every server of the class has the signed zone, then Signed. After removal of
+	// spec.dnssec, phase is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.
 	Phase *kubizonev1alpha1.DNSSECPhase `json:"phase,omitempty"`
-	// message says what the phase waits for.
+	// message describes the condition for leaving the phase.
 	Message *string `json:"message,omitempty"`
-	// policy by which the zone is signed.
+	// policy is the signing policy in use.
 	Policy *string `json:"policy,omitempty"`
-	// signer is the Bind9Instance that signs the zone and has its keys.
+	// signer is the Bind9Instance that signs the zone and holds its keys.
 	Signer *ZoneSignerApplyConfiguration `json:"signer,omitempty"`
-	// lastTransitionTime is when phase or ds changed last.
+	// lastTransitionTime is the time of the last change of phase or ds.
 	LastTransitionTime *v1.Time `json:"lastTransitionTime,omitempty"`
-	// ds are the DS records that the parent of the zone is to have. The zone that delegates this one by a rule with
-	// ds: true contains them; elsewhere they are to be entered by hand.
+	// ds are the DS records for the parent zone. A parent with ds: true in its rule includes them; otherwise, enter
+	// them there by hand.
 	DS []DelegationSignerApplyConfiguration `json:"ds,omitempty"`
 }
 

@@ -8,15 +8,15 @@ package v1alpha1
 // ZoneLimitsApplyConfiguration represents a declarative configuration of the ZoneLimits type for use
 // with apply.
 //
-// ZoneLimits bound how much other namespaces may add to a zone, and how much its own may remove.
+// ZoneLimits bound additions by other namespaces and deletions by the zone's own.
 type ZoneLimitsApplyConfiguration struct {
-	// recordsPerNamespace is the number of Records that each namespace but the zone's own may have in the zone. At
-	// least 1. Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1.
+	// Absent: no limit. Lowering it removes nothing.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
-	// maxDeletePercent is the share of the zone's RRsets that the zone's own namespace may remove within ten minutes,
-	// in percent, 0 to 100. When it removes more than that of a zone of at least ten RRsets, or the last NS at the apex
-	// of any zone, no later content is delivered until the annotation kubi.zone/publish-deletions lets the deletions
-	// through, or enough RRsets are put back. 100: no limit. Absent: 30.
+	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
+	// 100. If it removes more from a zone of at least ten RRsets, or the last NS at any zone's apex, delivery stops
+	// until the annotation kubi.zone/publish-deletions allows the deletions, or enough RRsets are back. 100: no
+	// limit. Absent: 30.
 	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty"`
 }
 

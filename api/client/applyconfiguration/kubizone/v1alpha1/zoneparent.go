@@ -8,7 +8,7 @@ package v1alpha1
 // ZoneParentApplyConfiguration represents a declarative configuration of the ZoneParent type for use
 // with apply.
 //
-// ZoneParent names the Zone object that is the parent of another.
+// ZoneParent names the parent Zone.
 type ZoneParentApplyConfiguration struct {
 	// namespace of the parent.
 	Namespace *string `json:"namespace,omitempty"`

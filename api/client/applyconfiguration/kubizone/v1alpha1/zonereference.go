@@ -10,9 +10,9 @@ package v1alpha1
 //
 // ZoneReference names a Zone.
 type ZoneReferenceApplyConfiguration struct {
-	// name of the Zone object.
+	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// namespace of the Zone object. Absent: the namespace of the object that refers to it.
+	// namespace of the Zone. Absent: the namespace of the referring object.
 	Namespace *string `json:"namespace,omitempty"`
 }
 

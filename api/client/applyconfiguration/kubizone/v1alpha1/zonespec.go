@@ -15,61 +15,61 @@ import (
 //
 // ZoneSpec is the desired state of a zone.
 type ZoneSpecApplyConfiguration struct {
-	// domainName is the name of the zone. Ending in a dot ("example.org.", "." for the root) it is absolute;
-	// otherwise ("dev") it is relative to the zone of zoneRef, which is then required. A
-	// zone that has a name keeps it: domainName, view and zoneRef do not change then.
+	// domainName is the zone's name: absolute with a trailing dot ("example.org.", "." for the root), otherwise
+	// ("dev") relative to the zone of zoneRef, which is then required. Once the zone has a name, domainName, view and
+	// zoneRef are immutable.
 	DomainName *string `json:"domainName,omitempty"`
-	// view is the view (split horizon) the zone belongs to: an RFC 1123 label, empty for the default view. With a
-	// zoneRef it is empty or the view of that zone. Immutable.
+	// view is the zone's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is
+	// empty or the view of that zone. Immutable.
 	View *string `json:"view,omitempty"`
-	// zoneRef names the parent that domainName is relative to, and the only zone that may be the parent.
+	// zoneRef names the only possible parent Zone, the origin of a relative domainName.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
-	// delegations are the rules by which the zone takes in Records and child zones. A name, type or zone that no rule
-	// lists is refused, also from the zone's own namespace.
+	// delegations are the rules for Records and child zones. Names, types and zones without a rule are refused, even
+	// to the zone's own namespace.
 	Delegations []DelegationRuleApplyConfiguration `json:"delegations,omitempty"`
-	// nameServers are the zone's own name servers. They make NS at the apex and, for hosts in the zone, their
-	// addresses, without a delegation. NS Records at "@" add to them. Absent: the nameServers of the zone's first
-	// class, written here when the Zone is made; [] is none.
+	// nameServers become NS records at the apex and, for hosts in the zone, address records; no rule is needed. NS
+	// Records at "@" add to them. Absent: the nameServers of the zone's first class, copied here at creation. []:
+	// none.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// ttl is the time to live in seconds of the SOA and of every Record that has none, 0 to 2147483647 (RFC 2181 §8).
-	// Absent: the defaultTTL of the zone's first class, else 360; it is written here when the Zone is made.
+	// ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: the
+	// defaultTTL of the zone's first class, else 360, copied here at creation.
 	TTL *int32 `json:"ttl,omitempty"`
-	// refresh is the number of seconds after which a secondary asks for a new serial (SOA REFRESH, RFC 1035 §3.3.13).
+	// refresh is the interval in seconds at which secondaries check the serial (SOA REFRESH, RFC 1035 §3.3.13).
 	// Defaults to 86400.
 	Refresh *int32 `json:"refresh,omitempty"`
-	// retry is the number of seconds after which a secondary asks again if a refresh failed (SOA RETRY); less than
-	// refresh. Defaults to 7200.
+	// retry is the delay in seconds before a secondary repeats a failed refresh (SOA RETRY); less than refresh.
+	// Defaults to 7200.
 	Retry *int32 `json:"retry,omitempty"`
-	// expire is the number of seconds after which a secondary stops serving a zone it could not refresh (SOA EXPIRE);
+	// expire is the time in seconds without a refresh after which a secondary stops serving the zone (SOA EXPIRE);
 	// more than refresh + retry. Defaults to 3600000.
 	Expire *int32 `json:"expire,omitempty"`
-	// negativeResponseCache is the number of seconds that resolvers may remember that a name does not exist (SOA
-	// MINIMUM, RFC 2308 §4). Defaults to 360.
+	// negativeResponseCache is the time in seconds for which resolvers may cache negative answers (SOA MINIMUM, RFC
+	// 2308 §4). Defaults to 360.
 	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty"`
-	// primaryNameServer is the name server in the SOA (MNAME), relative to the zone without a trailing dot. Absent:
-	// the first of nameServers, else the first NS at the apex, else "ns" in the zone.
+	// primaryNameServer is the SOA MNAME; without a trailing dot, relative to the zone. Absent: the first of
+	// nameServers, else the first NS at the apex, else "ns" in the zone.
 	PrimaryNameServer *string `json:"primaryNameServer,omitempty"`
-	// contact is the mailbox of the person responsible for the zone (SOA RNAME), as mail address
-	// ("hostmaster@example.org") or as name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// contact is the mailbox of the person responsible (SOA RNAME): a mail address ("hostmaster@example.org") or a
+	// domain name ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	Contact *string `json:"contact,omitempty"`
-	// minimumSerial raises the serial: the next one is at least this, 1 to 4294967295, when it is ahead of the
-	// present one by RFC 1982. Each value is consumed once.
+	// minimumSerial is a lower bound of the next serial, 1 to 4294967295, if ahead of the current serial (RFC 1982).
+	// Each value takes effect once.
 	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	DNSClassRefs []DNSClassReferenceApplyConfiguration `json:"dnsClassRefs,omitempty"`
-	// limits bound how much other namespaces may add to the zone, and how much its own may remove at once.
+	// limits bound other namespaces' Records, and deletions by the zone's own namespace.
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
-	// deletionProtection refuses the deletion of the Zone until it is set to false.
+	// deletionProtection refuses deletion of the Zone while true.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
-	// deletionPolicy says what happens to the data at providers when the Zone is deleted: Delete removes it, Retain
-	// leaves it, which each class of the zone has to allow (spec.allowRetain of the DNSClass). Defaults to Delete.
+	// deletionPolicy decides about the zone's data at providers when the Zone is deleted: Delete removes the data;
+	// Retain leaves the data, and needs spec.allowRetain of each DNSClass. Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// withdrawalGracePeriod is how long Records and child zones remain that the rules of this zone allow no more, 0s
-	// to 720h. Then the Records are released, and the zones end: they are pending, until a rule delegates them again.
-	// Only time during which a server runs counts. A changed period concerns later withdrawals. The annotation
-	// kubi.zone/release-now ends it. Defaults to 24h.
+	// withdrawalGracePeriod is the time for which Records and child zones remain after the rules stop allowing them,
+	// 0s to 720h. Then Records are released, and child zones are pending until a rule delegates them again. Only time
+	// with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now
+	// ends the period early. Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
-	// dnssec has the zone signed by the class that delivers it. Absent: it is not signed.
+	// dnssec has the servers of the zone's class sign the zone. Absent: unsigned.
 	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 }
 

@@ -15,44 +15,41 @@ import (
 //
 // ZoneStatus is the observed state of a zone.
 type ZoneStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status is about.
+	// observedGeneration is the metadata.generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty while the zone it
-	// is relative to does not exist.
+	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
+	// of zoneRef.
 	FQDN *string `json:"fqdn,omitempty"`
-	// view is the view in force.
+	// view is the zone's effective view.
 	View *string `json:"view,omitempty"`
-	// serial is the SOA serial, 1 to 4294967295; it changes with every change of the zone's content. 0 while the zone
-	// is pending.
+	// serial is the SOA serial, 1 to 4294967295, changed with each change of the content. 0 while the zone is
+	// pending.
 	Serial *int64 `json:"serial,omitempty"`
-	// settledSerial is the serial that is delivered: the last one at which no cascade was outstanding and no mass
-	// deletion held the zone.
+	// settledSerial is the serial for delivery: the last without an unfinished cascade or a hold for mass deletion.
 	SettledSerial *int64 `json:"settledSerial,omitempty"`
-	// hash is the SHA-256 in hexadecimal over the zone's content, in any order, and its SOA parameters, without the
-	// serial. Two zones of one name with equal hashes have equal content.
+	// hash is the SHA-256, in hexadecimal, of the zone's content in any order and its SOA parameters, without the
+	// serial. Zones of one name with equal hashes have equal content.
 	Hash *string `json:"hash,omitempty"`
-	// contentState is the set hash over the zone's content, which hash is computed from.
+	// contentState is the set hash of the content, an input of hash.
 	ContentState *string `json:"contentState,omitempty"`
-	// contentGeneration counts the changes of the zone's content: each has a serial of its own, and this number never
-	// wraps.
+	// contentGeneration counts changes of the content, each with its own serial, and never wraps.
 	ContentGeneration *int64 `json:"contentGeneration,omitempty"`
-	// entryCount is the number of values the zone contains, its SOA and name servers included.
+	// entryCount is the number of values, including SOA and name servers.
 	EntryCount *int64 `json:"entryCount,omitempty"`
-	// parentRef names the zone that delegates this one; absent where it has none.
+	// parentRef names the zone that delegates this zone. Absent: no parent.
 	ParentRef *ZoneParentApplyConfiguration `json:"parentRef,omitempty"`
-	// conditions: Delegated, Servable, Settled, and Ready when all of them are True and the zone is delivered
-	// everywhere.
+	// conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the
+	// serial.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// endsAt is the approximate time at which the zone ends because the zone above it delegates it no more
-	// (Delegated=True, reason DelegationWithdrawn). It ends later if no server runs meanwhile. Absent: it does not
-	// end.
+	// endsAt is the approximate end of a zone no longer delegated (Delegated=True, reason DelegationWithdrawn).
+	// Later, if no server runs meanwhile. Absent: no end.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
-	// rrsetCount is the number of RRsets that Records and delegated zones give the zone.
+	// rrsetCount is the number of RRsets from Records and delegated zones.
 	RRsetCount *int64 `json:"rrsetCount,omitempty"`
-	// dnssec says how far the zone is signed. A controller writes it, at the subresource dnssec. It goes when the zone
+	// dnssec is the progress of signing. A controller writes it by the subresource dnssec. Absent after the zone
 	// ends.
 	DNSSEC *ZoneDNSSECStatusApplyConfiguration `json:"dnssec,omitempty"`
-	// deletions are the numbers by which the server finds a mass deletion; absent until it counts.
+	// deletions are the counters for detecting mass deletions. Absent until the first count.
 	Deletions *ZoneDeletionsApplyConfiguration `json:"deletions,omitempty"`
 }
 

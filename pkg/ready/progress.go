@@ -15,18 +15,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Standing is the delivery of a zone by all classes in force. With a Record it decides the Ready of the Record (S6.13),
-// so two Standings tell which Records must be judged again (TakesBack, NewlyOwed, Same).
-type Standing struct {
-	classes []classStanding
+// Progress is the delivery of a zone by all classes in force. With a Record it decides the Ready of the Record (S6.13),
+// so two of them show which Records must be judged again (TakesBack, NewlyMissing, Same).
+type Progress struct {
+	classes []classProgress
 	// fault is the Ready of every Record of the zone; the zero Judgement for none. silent: no Record is judged.
 	fault  Judgement
 	silent bool
 	// confirmed is the Ready of a Record that every class has.
 	confirmed Judgement
-	// owed are RRsets that a class does not have as of its serial, with the reason; nil: unknown.
-	owed map[delivery.RRsetKey]*delivery.Error
-	// unlisted: more RRsets are owed than listed.
+	// missing are RRsets that a class does not have as of its serial, with the reason; nil: unknown.
+	missing map[delivery.RRsetKey]*delivery.Error
+	// unlisted: more RRsets are missing than listed.
 	unlisted bool
 	// held is the Ready of a Record changed after settled; the zero Judgement unless a mass deletion holds the zone
 	// (S7.5).
@@ -34,8 +34,8 @@ type Standing struct {
 	settled serial.Serial
 }
 
-// classStanding is the delivery of a zone by one class.
-type classStanding struct {
+// classProgress is the delivery of a zone by one class.
+type classProgress struct {
 	// class is "" if no class is in force; the settled serial then counts as confirmed.
 	class string
 	// serial confirmed by the class; 0 for none.
@@ -46,7 +46,7 @@ type classStanding struct {
 
 // has reports whether the class has confirmed a serial. known is false if the serials cannot be compared (RFC 1982
 // §3.2).
-func (s classStanding) has(taken serial.Serial) (has, known bool) {
+func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
 		return false, true
@@ -58,12 +58,12 @@ func (s classStanding) has(taken serial.Serial) (has, known bool) {
 
 // TakesBack reports whether a Record that was Ready before may not be Ready now, or for another reason. If false, only
 // the Records that are not Ready need another judgement.
-func (s *Standing) TakesBack(before *Standing) bool {
+func (s *Progress) TakesBack(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
 	}
 	for _, now := range s.classes {
-		i := slices.IndexFunc(before.classes, func(was classStanding) bool { return was.class == now.class })
+		i := slices.IndexFunc(before.classes, func(was classProgress) bool { return was.class == now.class })
 		if i < 0 {
 			return true
 		}
@@ -76,46 +76,46 @@ func (s *Standing) TakesBack(before *Standing) bool {
 	return false
 }
 
-// NewlyOwed returns the names of RRsets that are owed now and were not before. Their Records may not be Ready, whatever
-// TakesBack reports.
-func (s *Standing) NewlyOwed(before *Standing) (names []name.Name) {
-	for key := range s.owed {
-		if _, was := before.owed[key]; !was {
+// NewlyMissing returns the names of RRsets that are missing now and were not before. Their Records may not be Ready,
+// whatever TakesBack reports.
+func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
+	for key := range s.missing {
+		if _, was := before.missing[key]; !was {
 			names = append(names, key.Name)
 		}
 	}
 	return names
 }
 
-// Same reports whether two Standings judge each Record alike.
-func (s *Standing) Same(other *Standing) bool {
+// Same reports whether two Progresses judge each Record alike.
+func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
-		maps.EqualFunc(s.owed, other.owed, func(a, b *delivery.Error) bool {
+		maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
 			return a == b || a != nil && b != nil && a.Reason == b.Reason && a.Code == b.Code && a.Message == b.Message
 		})
 }
 
-// StandingOf decides the Standing of a zone.
-func StandingOf(f *Facts) *Standing {
+// ProgressOf decides the Progress of a zone.
+func ProgressOf(f *Facts) *Progress {
 	switch zone := f.Zone; {
 	case zone.DeletionTimestamp != nil:
 		// The Records are released with the Zone. Until then they tell the obstacle.
 		fault := f.findRemovalFault()
-		return &Standing{fault: fault, silent: fault == Judgement{}}
+		return &Progress{fault: fault, silent: fault == Judgement{}}
 	case f.Force.Wrong != nil:
-		return &Standing{fault: Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), ShortenMessage(f.Force.Wrong.Message)}}
+		return &Progress{fault: Judgement{metav1.ConditionFalse, string(f.Force.Wrong.Reason), ShortenMessage(f.Force.Wrong.Message)}}
 	case len(f.Classes) == 0:
-		return standingWithoutClass(f)
+		return progressWithoutClass(f)
 	}
-	s := &Standing{owed: map[delivery.RRsetKey]*delivery.Error{}, settled: serial.Serial(f.Zone.Status.SettledSerial)}
+	s := &Progress{missing: map[delivery.RRsetKey]*delivery.Error{}, settled: serial.Serial(f.Zone.Status.SettledSerial)}
 	if heldBy(f.Zone).Status != "" {
 		s.held = held
 	}
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
-		of := classStanding{class: known.Class, serial: known.State.Serial, fault: known.findFault()}
+		of := classProgress{class: known.Class, serial: known.State.Serial, fault: known.findFault()}
 		if f.Frozen {
 			of.fault = frozen
 		}
@@ -123,45 +123,46 @@ func StandingOf(f *Facts) *Standing {
 			least = of.serial
 		}
 		if known.State.Intent != nil && known.State.Intent.Holder == "" {
-			s.addOwed(&known.State)
+			s.addMissing(&known.State)
 		}
 	}
 	s.confirmed = confirmedBy(least)
 	for i := range f.Classes {
 		known := &f.Classes[i]
 		for _, refused := range known.State.Refused {
-			told := *refused.Err
-			told.Message = PublicFault(known.Class, told.Reason, told.Message)
-			s.owed[refused.Key()] = &told
+			public := *refused.Err
+			public.Message = PublicFault(known.Class, public.Reason, public.Message)
+			s.missing[refused.Key()] = &public
 		}
 	}
 	return s
 }
 
-// addOwed adds the RRsets that a class owes by its intent.
-func (s *Standing) addOwed(of *delivery.State) {
+// addMissing adds the RRsets that a class lacks by its intent.
+func (s *Progress) addMissing(of *delivery.State) {
 	listed := of.Failed > 0 && len(of.Refused) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
 	for _, rrset := range of.Intent.RRsets {
-		s.owed[rrset] = nil
+		s.missing[rrset] = nil
 	}
 }
 
-// standingWithoutClass returns the Standing of a zone without classes: its Records are Ready when the zone is settled
+// progressWithoutClass returns the Progress of a zone without classes: its Records are Ready when the zone is settled
 // and no former class has it any more (S6.13).
-func standingWithoutClass(f *Facts) *Standing {
+func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
 	case fault.Status != "":
-		return &Standing{fault: fault}
+		return &Progress{fault: fault}
 	case len(f.Remains) > 0:
-		return &Standing{fault: leaving}
+		return &Progress{fault: leaving}
 	}
-	s := &Standing{classes: []classStanding{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
+	s := &Progress{classes: []classProgress{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).Status != "" {
 		s.held = held
 	}
-	// A zone that is being filled lacks its name servers at first: its Records stay Pending, and the Zone tells why.
+	// A zone that is being filled lacks its name servers at first: its Records stay Pending, and the Zone has the
+	// reason.
 	if f.findLacking() == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
@@ -169,7 +170,7 @@ func standingWithoutClass(f *Facts) *Standing {
 }
 
 // Judge decides the Ready of a Record, with the error of its own RRset. ok is false if the Record stays as it is.
-func (s *Standing) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
+func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {
 		return Judgement{}, "", false
@@ -196,11 +197,11 @@ func (s *Standing) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	case waits:
 		return pending, "", true
 	}
-	switch failure, owed := s.findOwed(record); {
+	switch failure, missing := s.findMissing(record); {
 	case failure != nil:
 		return Judgement{metav1.ConditionFalse, string(failure.Reason), ShortenMessage(failure.Message)},
 			ShortenMessage(failure.Error()), true
-	case owed:
+	case missing:
 		return pending, "", true
 	case s.unlisted:
 		return Judgement{}, "", false
@@ -208,12 +209,12 @@ func (s *Standing) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	return s.confirmed, "", true
 }
 
-// findOwed reports whether the RRset of a Record is owed, and the reason if known.
-func (s *Standing) findOwed(record *v1alpha1.Record) (failure *delivery.Error, owed bool) {
-	if len(s.owed) > 0 {
+// findMissing reports whether the RRset of a Record is missing, and the reason if known.
+func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
+	if len(s.missing) > 0 {
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
-			failure, owed = s.owed[key]
+			failure, missing = s.missing[key]
 		}
 	}
-	return failure, owed
+	return failure, missing
 }
