@@ -371,8 +371,8 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 									describeCondition(zone), zone.Message, describeCondition(record), record.Message, wantZone, test.record)
 							}
 							for _, public := range []string{zone.Message, record.Message} {
-								if strings.Contains(told, "192.0.2.99") || strings.Contains(told, "dns/key") {
-									t.Errorf("a tenant is told %q", told)
+								if strings.Contains(public, "192.0.2.99") || strings.Contains(public, "dns/key") {
+									t.Errorf("a tenant reads %q", public)
 								}
 							}
 						}
