@@ -92,12 +92,11 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords lets change set the conditions of stored Records of one namespace, which is charged, and writes those
-// for which it returns true. It leaves out Records that are absent, or change meanwhile. changed is the number of
-// written Records, which with an error may be too low.
+// ChangeRecords lets change set the conditions of stored Records of one namespace, and writes those for which it
+// returns true. The namespace is charged for the writes. Records that are absent, or change meanwhile, are left out.
+// changed is the number of written Records, which with an error may be too low.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
-	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	for len(names) > 0 {
 		page := names[:min(len(names), statusesAtOnce)]
 		names = names[len(page):]
@@ -124,6 +123,7 @@ func (l *Ledger) changePage(ctx context.Context, namespace string, names []strin
 	if err != nil {
 		return 0, fmt.Errorf("reading Records: %w", err)
 	}
+	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	var puts []statusPut
 	octets := 0
 	for i := range names {

@@ -102,6 +102,7 @@ func (l *leader) run(ctx context.Context) error {
 	}
 	l.frozen.FindChanges()
 	running.Go(func() { l.followFrozen(ctx) })
+	l.resetTracker()
 	for range workers {
 		running.Go(func() {
 			for l.workNext(ctx) {
@@ -116,6 +117,7 @@ func (l *leader) run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-time.After(retryInterval):
 		}
+		l.resetTracker()
 	}
 	return nil
 }

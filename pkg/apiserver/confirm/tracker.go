@@ -62,17 +62,22 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// followRecords tracks all Records until the watch or ctx ends.
-func (l *leader) followRecords(ctx context.Context) error {
-	// Progresses come first, so that the Ready of no Record is in question for want of one.
+// resetTracker drops all Records, and judges the present zones, so that the next watch of Records shows which of them
+// differ.
+func (l *leader) resetTracker() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.zones, l.in = map[string]*zone{}, map[law.Ref]string{}
+	l.open.Set(0)
 	for _, one := range l.index.AllZones() {
 		if s := l.judgeZone(string(one.UID)); s != nil {
 			l.zoneOf(string(one.UID)).progress = s
 		}
 	}
-	l.mu.Unlock()
+}
+
+// followRecords tracks all Records until the watch or ctx ends.
+func (l *leader) followRecords(ctx context.Context) error {
 	events, err := l.config.WatchRecords(ctx)
 	if err != nil {
 		return err
@@ -110,6 +115,9 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		if at != "" {
 			l.open.Dec()
 		}
+		if z := l.zones[at]; z.progress == nil && len(z.open) == 0 {
+			delete(l.zones, at) // the zone is gone
+		}
 	}
 	if deleted {
 		l.stalls.Forget(record.UID)
@@ -123,8 +131,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		}
 		z.open[ref], l.in[ref] = record, uid
 	}
-	if uid != "" && z.progress == nil {
-		z.due[ref] = true
+	if uid != "" && z.progress == nil { // the first turn at the zone finds all its Records
 		l.queue.Add(uid)
 		return
 	}
@@ -146,10 +153,12 @@ type verdict struct {
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
-		if at := time.Now().Add(in); z.recheck.IsZero() || at.Before(z.recheck) {
+		// Once a second at most: each time all open Records are judged.
+		at := time.Now().Add(in).Truncate(time.Second).Add(time.Second)
+		if z.recheck.IsZero() || at.Before(z.recheck) {
 			z.recheck = at
+			l.queue.AddAfter(uid, time.Until(at))
 		}
-		l.queue.AddAfter(uid, in)
 	}
 	if uid == "" {
 		// Its Ready is decided with its content.

@@ -66,6 +66,9 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	defer l.mu.Unlock()
 	switch {
 	case len(z.due) == 0 && !z.scans:
+		if !z.recheck.IsZero() { // the queue keeps one time for each zone
+			l.queue.AddAfter(uid, time.Until(z.recheck))
+		}
 	case left:
 		l.queue.AddAfter(uid, time.Second)
 	default:
@@ -121,11 +124,11 @@ func (l *leader) dropZone(uid string) {
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	z.progress = now
-	if before != nil && now.TakesBack(before) {
+	if uid != "" && (before == nil || now.TakesBack(before)) {
 		z.scans, z.cursor = true, ""
 	}
 	isDue := !z.recheck.IsZero() && !time.Now().Before(z.recheck)
-	if uid != "" && before != nil && now.Same(before) && !isDue {
+	if !isDue && (uid == "" || before != nil && now.Same(before)) {
 		return
 	}
 	if isDue {
