@@ -6,6 +6,8 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"strings"
@@ -155,6 +157,12 @@ type RRsetKey struct {
 
 // String returns, for example, "www.example.org. A".
 func (k RRsetKey) String() string { return k.Name.String() + " " + k.Type.String() }
+
+// Digest returns the first eight octets of the SHA-256 of String.
+func (k RRsetKey) Digest() uint64 {
+	sum := sha256.Sum256([]byte(k.String()))
+	return binary.BigEndian.Uint64(sum[:])
+}
 
 // Compare is the canonical order: names (RFC 4034 §6.1), then types by number.
 func (k RRsetKey) Compare(other RRsetKey) int {

@@ -42,6 +42,8 @@ type State struct {
 	// than single RRsets.
 	Refused     []Failure
 	FailedWhole bool
+	// Digests has RRsetKey.Digest of the RRsets refused beyond Refused, MaxDigests at most, in ascending order.
+	Digests []uint64
 	// Error is the last failure, nil after a success.
 	Error *StateError
 	// Ready is the condition of that name. Drifted has the drift not repaired yet; its absence is stored with the
@@ -56,8 +58,10 @@ type State struct {
 	Holder string
 }
 
-// MaxRefused bounds State.Refused, and MaxRefusal the message of each there, in octets.
+// MaxRefused bounds State.Refused, and MaxRefusal the message of each there, in octets. MaxDigests bounds
+// State.Digests: so many RRsets that a provider refuses leave the others of a zone as they are (attack 8).
 const (
+	MaxDigests = 8192
 	MaxRefused = 256
 	MaxRefusal = 256
 )
@@ -114,6 +118,7 @@ func (s State) Alike(other State) bool {
 		s.Request == other.Request && s.Drifted == other.Drifted && slices.Equal(s.Drift, other.Drift) &&
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
 		s.FailedWhole == other.FailedWhole && slices.EqualFunc(s.Refused, other.Refused, Failure.Alike) &&
+		slices.Equal(s.Digests, other.Digests) &&
 		slices.EqualFunc(s.Servers, other.Servers, Server.Alike)
 }
 

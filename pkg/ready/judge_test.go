@@ -5,6 +5,7 @@ package ready
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -300,26 +301,39 @@ func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
 	}
 }
 
-// S6.13, attack 8: refused RRsets say so, and all other Records are Ready. If a Delivery lists not all of them, no
-// other Record is judged.
+// S6.13, attack 8: refused RRsets say so, and however many there are, all other Records are Ready. Only if a Delivery
+// has not all of them, no other Record is judged.
 func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
-	for many, want := range map[int]map[string]string{
-		delivery.MaxRefused:      {"www": "Delivered", "poison-000": "ValidationFailed", "poison-255": "ValidationFailed"},
-		delivery.MaxRefused + 44: {"www": "", "poison-000": "ValidationFailed", "poison-299": ""},
+	for _, test := range []struct {
+		many     int
+		digests  bool
+		reasons  map[string]string
+		unlisted bool
+	}{
+		{delivery.MaxRefused, true, map[string]string{"www": "Delivered", "poison-000": "ValidationFailed", "poison-255": "ValidationFailed"}, false},
+		{delivery.MaxRefused + 44, true, map[string]string{"www": "Delivered", "poison-000": "ValidationFailed", "poison-299": "Pending"}, true},
+		{delivery.MaxRefused + 44, false, map[string]string{"www": "", "poison-000": "ValidationFailed", "poison-299": ""}, true},
 	} {
 		failed := makeState(7, delivery.False, delivery.ReasonValidationFailed)
-		failed.Failed, failed.Intent = many, &delivery.Intent{Serial: 7, Unlisted: many > delivery.MaxRefused}
-		for n := range delivery.MaxRefused {
+		failed.Failed, failed.Intent = test.many, &delivery.Intent{Serial: 7, Unlisted: test.unlisted}
+		for n := range test.many {
 			rrset := delivery.RRsetKey{Name: name.MustParse(fmt.Sprintf("poison-%03d.example.org.", n)), Type: rdata.A}
-			failed.Refused = append(failed.Refused, delivery.Failure{Name: rrset.Name, Type: rrset.Type,
-				Err: delivery.Errorf(delivery.ReasonValidationFailed, "no")})
-			failed.Intent.RRsets = append(failed.Intent.RRsets, rrset)
+			switch {
+			case n < delivery.MaxRefused:
+				failed.Refused = append(failed.Refused, delivery.Failure{Name: rrset.Name, Type: rrset.Type,
+					Err: delivery.Errorf(delivery.ReasonValidationFailed, "no")})
+				failed.Intent.RRsets = append(failed.Intent.RRsets, rrset)
+			case test.digests:
+				failed.Digests = append(failed.Digests, rrset.Digest())
+			}
 		}
+		slices.Sort(failed.Digests)
 		f := factsOf(aZone(), InForce{Classes: []string{"a"}}, map[string]delivery.State{"a": failed})
-		for owner, reason := range want {
-			record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: owner + ".example.org.", Serial: 7}}
+		for owner, reason := range test.reasons {
+			record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{Type: "A"}}
+			record.Status = v1alpha1.RecordStatus{FQDN: owner + ".example.org.", Serial: 7}
 			if j, _, _ := ProgressOf(f).Judge(record); j.Reason != reason {
-				t.Errorf("%d refused: %s: %q, want %q", many, owner, j.Reason, reason)
+				t.Errorf("%d refused, digests %v: %s: %q, want %q", test.many, test.digests, owner, j.Reason, reason)
 			}
 		}
 	}

@@ -26,6 +26,8 @@ type Progress struct {
 	confirmed Judgement
 	// missing are RRsets that a class does not have as of its serial, with the reason; nil: unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
+	// digests are RRsets missing beyond these, each class's in ascending order.
+	digests [][]uint64
 	// unlisted: more RRsets are missing than listed.
 	unlisted bool
 	// held is the Ready of a Record changed after settled; the zero Judgement unless a mass deletion holds the zone
@@ -91,9 +93,9 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
-		maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
-			return a == b || a != nil && b != nil && a.Reason == b.Reason && a.Code == b.Code && a.Message == b.Message
-		})
+		slices.EqualFunc(s.digests, other.digests, slices.Equal[[]uint64]) && maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
+		return a == b || a != nil && b != nil && a.Reason == b.Reason && a.Code == b.Code && a.Message == b.Message
+	})
 }
 
 // ProgressOf decides the Progress of a zone.
@@ -129,6 +131,9 @@ func ProgressOf(f *Facts) *Progress {
 	s.confirmed = confirmedBy(least)
 	for i := range f.Classes {
 		known := &f.Classes[i]
+		if len(known.State.Digests) > 0 {
+			s.digests = append(s.digests, known.State.Digests)
+		}
 		for _, refused := range known.State.Refused {
 			public := *refused.Err
 			public.Message = PublicFault(known.Class, public.Reason, public.Message)
@@ -140,7 +145,7 @@ func ProgressOf(f *Facts) *Progress {
 
 // addMissing adds the RRsets that a class lacks by its intent.
 func (s *Progress) addMissing(of *delivery.State) {
-	listed := of.Failed > 0 && len(of.Refused) >= of.Failed
+	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
 	for _, rrset := range of.Intent.RRsets {
 		s.missing[rrset] = nil
@@ -211,9 +216,14 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 
 // findMissing reports whether the RRset of a Record is missing, and the reason if known.
 func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
-	if len(s.missing) > 0 {
+	if len(s.missing)+len(s.digests) > 0 {
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {
 			failure, missing = s.missing[key]
+			for _, digests := range s.digests {
+				if !missing {
+					_, missing = slices.BinarySearch(digests, key.Digest())
+				}
+			}
 		}
 	}
 	return failure, missing

@@ -5,6 +5,7 @@ package ready
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +34,9 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	for _, failure := range state.Refused {
 		status.Refused = append(status.Refused, v1alpha1.DeliveryRefusal{RRset: failure.Key().String(), Reason: string(failure.Err.Reason),
 			Code: failure.Err.Code, Message: Shorten(PublicMessage(class, failure.Err.Reason, failure.Err.Message), delivery.MaxRefusal)})
+	}
+	for _, digest := range state.Digests {
+		status.RefusedDigests = binary.BigEndian.AppendUint64(status.RefusedDigests, digest)
 	}
 	goal := state.Serial
 	if intent := state.Intent; intent != nil {
@@ -126,6 +130,11 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		}
 		state.Refused = append(state.Refused, delivery.Failure{Name: rrset.Name, Type: rrset.Type,
 			Err: &delivery.Error{Reason: delivery.Reason(one.Reason), Code: one.Code, Message: one.Message}})
+	}
+	for octets := range slices.Chunk(status.RefusedDigests, 8) {
+		if len(octets) == 8 { // validation sees to that
+			state.Digests = append(state.Digests, binary.BigEndian.Uint64(octets))
+		}
 	}
 	if intent := status.Intent; intent != nil {
 		state.Intent = &delivery.Intent{Serial: serial.Serial(intent.Serial), From: serial.Serial(intent.From), Holder: intent.Holder,

@@ -163,6 +163,9 @@ type Bind9ClusterStatus struct {
 	// tsigKey has the dates of the key for signing transfers and NOTIFY.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,5,opt,name=tsigKey"`
+	// target identifies the place to which zones of this class are delivered, as in the status of a DNSClass.
+	// +optional
+	Target string `json:"target,omitempty" protobuf:"bytes,6,opt,name=target"`
 }
 
 // ServerCount counts servers.

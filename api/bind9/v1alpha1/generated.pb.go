@@ -363,6 +363,11 @@ func (m *Bind9ClusterStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Target)
+	copy(dAtA[i:], m.Target)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Target)))
+	i--
+	dAtA[i] = 0x32
 	if m.TSIGKey != nil {
 		{
 			size, err := m.TSIGKey.MarshalToSizedBuffer(dAtA[:i])
@@ -2217,6 +2222,8 @@ func (m *Bind9ClusterStatus) Size() (n int) {
 		l = m.TSIGKey.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.Target)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -2932,6 +2939,7 @@ func (this *Bind9ClusterStatus) String() string {
 		`Secondaries:` + strings.Replace(strings.Replace(this.Secondaries.String(), "ServerCount", "ServerCount", 1), `&`, ``, 1) + `,`,
 		`Conditions:` + repeatedStringForConditions + `,`,
 		`TSIGKey:` + strings.Replace(this.TSIGKey.String(), "KeyRotation", "KeyRotation", 1) + `,`,
+		`Target:` + fmt.Sprintf("%v", this.Target) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -4288,6 +4296,38 @@ func (m *Bind9ClusterStatus) Unmarshal(dAtA []byte) error {
 			if err := m.TSIGKey.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Target", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Target = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

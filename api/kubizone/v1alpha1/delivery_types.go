@@ -110,6 +110,10 @@ type DeliveryStatus struct {
 	// failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.
 	// +optional
 	FailedWhole bool `json:"failedWhole,omitempty" protobuf:"varint,18,opt,name=failedWhole"`
+	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each RRset refused beyond refused, in
+	// ascending order, 8192 at most.
+	// +optional
+	RefusedDigests []byte `json:"refusedDigests,omitempty" protobuf:"bytes,19,opt,name=refusedDigests"`
 }
 
 // DeliveryRefusal is an RRset that the provider refused.

@@ -1927,6 +1927,15 @@ func (m *DeliveryStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.RefusedDigests != nil {
+		i -= len(m.RefusedDigests)
+		copy(dAtA[i:], m.RefusedDigests)
+		i = encodeVarintGenerated(dAtA, i, uint64(len(m.RefusedDigests)))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x9a
+	}
 	i--
 	if m.FailedWhole {
 		dAtA[i] = 1
@@ -5959,6 +5968,10 @@ func (m *DeliveryStatus) Size() (n int) {
 		}
 	}
 	n += 3
+	if m.RefusedDigests != nil {
+		l = len(m.RefusedDigests)
+		n += 2 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -7676,6 +7689,7 @@ func (this *DeliveryStatus) String() string {
 		`LastVerifyRequest:` + fmt.Sprintf("%v", this.LastVerifyRequest) + `,`,
 		`Refused:` + repeatedStringForRefused + `,`,
 		`FailedWhole:` + fmt.Sprintf("%v", this.FailedWhole) + `,`,
+		`RefusedDigests:` + valueToStringGenerated(this.RefusedDigests) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -14415,6 +14429,40 @@ func (m *DeliveryStatus) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.FailedWhole = bool(v != 0)
+		case 19:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RefusedDigests", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.RefusedDigests = append(m.RefusedDigests[:0], dAtA[iNdEx:postIndex]...)
+			if m.RefusedDigests == nil {
+				m.RefusedDigests = []byte{}
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

@@ -878,6 +878,11 @@ func (in *DeliveryStatus) DeepCopyInto(out *DeliveryStatus) {
 		*out = make([]DeliveryRefusal, len(*in))
 		copy(*out, *in)
 	}
+	if in.RefusedDigests != nil {
+		in, out := &in.RefusedDigests, &out.RefusedDigests
+		*out = make([]byte, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

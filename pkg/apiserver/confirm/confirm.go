@@ -24,14 +24,18 @@ import (
 const (
 	// workers is the number of zones in work at a time.
 	workers = 4
-	// otherRate bounds the Records written a second for another reason than their own change: a class that is gone,
-	// moved or out of reach concerns all Records of a zone. otherBurst are written at once.
-	otherRate  = 1000
-	otherBurst = 1000
+	// wrongRate and otherRate bound the Records written a second for another reason than their own change, because they
+	// are not Ready any more or otherwise: a class that is gone, moved or out of reach concerns all Records of a zone.
+	// At 1 to 2 KB a write both are below the budget of a namespace (S9.2). burst are written at once.
+	wrongRate = 1000
+	otherRate = 500
+	burst     = 1000
 	// frozenInterval is the interval of checks for frozen zones, and retryInterval that of retries of a lost lead or
 	// watch.
 	frozenInterval = time.Second
-	retryInterval  = time.Second
+	// loudAfter is the number of failures in a row that is logged as an error.
+	loudAfter     = 5
+	retryInterval = time.Second
 )
 
 // New returns a Confirmer and registers its metrics.
@@ -69,7 +73,7 @@ func (c *Confirmer) Run(ctx context.Context) error {
 // runElected confirms Records until ctx ends.
 func (c *Confirmer) runElected(ctx context.Context) {
 	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
-		others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
+		wrong: rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(), changes: changes{added: make(chan struct{}, 1)},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
 			time.Minute))}
 	defer l.index.Close()
@@ -109,15 +113,16 @@ func (l *leader) run(ctx context.Context) error {
 			}
 		})
 	}
-	for ctx.Err() == nil {
-		if err := l.followRecords(ctx); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).V(2).Info("The watch of Records begins anew", "err", err)
+	running.Go(func() { l.takeChanges(ctx) })
+	for since := ""; ctx.Err() == nil; {
+		var err error
+		if since, err = l.followRecords(ctx, since); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Info("The watch of Records begins again", "since", since, "err", err)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryInterval):
 		}
-		l.resetTracker()
 	}
 	return nil
 }
@@ -151,7 +156,11 @@ func (l *leader) workNext(ctx context.Context) bool {
 		return false
 	}
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("The Records of a zone are not confirmed; it is tried again", "uid", uid, "err", err)
+		if log := klog.FromContext(ctx); l.queue.NumRequeues(uid) == loudAfter {
+			log.Error(err, "The Records of a zone are not confirmed; it is tried again", "uid", uid)
+		} else {
+			log.V(2).Info("The Records of a zone are not confirmed; it is tried again", "uid", uid, "err", err)
+		}
 		l.queue.AddRateLimited(uid)
 		return true
 	}

@@ -109,7 +109,7 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 		Spec: v1alpha1.DNSClassSpec{Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"team"}}}}))
 	l := &leader{Confirmer: New(Config{Ledger: of, Registry: metrics.NewKubeRegistry()}), index: x,
 		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }},
-		others: rate.NewLimiter(otherRate, otherBurst), tracker: newTracker(),
+		wrong:  rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
 	t.Cleanup(l.queue.ShutDown)
@@ -216,12 +216,12 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 		s.addRecord(l, "team", fmt.Sprint("false", i), 50, metav1.ConditionFalse, string(delivery.ReasonServerError))
 	}
 	s.written = nil
-	l.others = rate.NewLimiter(0, 15)
+	l.wrong, l.others = rate.NewLimiter(0, 15), rate.NewLimiter(0, 0)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
 	if n := len(s.written); n != 15 || s.countReady(metav1.ConditionTrue) != 5 {
 		t.Errorf("%d written, %d are still wrongly Ready", n, s.countReady(metav1.ConditionTrue))
 	}
-	l.others = rate.NewLimiter(0, 100)
+	l.wrong, l.others = rate.NewLimiter(0, 100), rate.NewLimiter(0, 100)
 	must.Succeed(t, l.takeTurn(t.Context(), "u"))
 	if s.countReady(metav1.ConditionUnknown) != 40 {
 		t.Errorf("%d of 40 wait for the serial", s.countReady(metav1.ConditionUnknown))

@@ -35,8 +35,9 @@ type Config struct {
 	Ledger Ledger
 	// NewIndex returns an index whose informers are not started, except that of Namespaces.
 	NewIndex func() *ready.Index
-	// WatchRecords watches all Records, the present ones first. The events have copies.
-	WatchRecords func(ctx context.Context) (watch.Interface, error)
+	// WatchRecords watches all Records after a resourceVersion. Without one, the present Records come first, then a
+	// bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
+	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
 	// Frozen lists the zones whose content does not match their hash.
 	Frozen   func() []cache.ObjectName
 	Registry metrics.KubeRegistry
@@ -75,8 +76,10 @@ type leader struct {
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
 	stalls ready.Stalls
-	others *rate.Limiter
+	// wrong and others are the limits of Records that lose Ready, and of other writes without a change of the Record.
+	wrong, others *rate.Limiter
 	tracker
+	changes changes
 }
 
 // judgeZone returns the present Progress of a zone; nil if the zone is gone or pending.
@@ -90,7 +93,7 @@ func (l *leader) judgeZone(uid string) *ready.Progress {
 	return ready.ProgressOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
 		func(key delivery.Key) ready.Report {
 			for _, one := range deliveries {
-				if ready.KeyOf(one) != key {
+				if ready.KeyOf(one) != key || one.Namespace != zone.Namespace {
 					continue
 				}
 				if state, err := ready.StateOf(one); err == nil {
@@ -116,6 +119,7 @@ type tracker struct {
 	in map[law.Ref]string
 }
 
+// newTracker returns an empty tracker.
 func newTracker() tracker {
 	return tracker{zones: map[string]*zone{}, in: map[law.Ref]string{}}
 }
@@ -126,11 +130,34 @@ type zone struct {
 	progress *ready.Progress
 	// open are the Records that are not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
-	// due are Records to judge and to write.
-	due map[law.Ref]bool
+	// due are Records to judge and to write. pages has earlier ones by namespace, in the order of writing, and turn the
+	// namespaces in order, the next first.
+	due   map[law.Ref]bool
+	pages map[string][][]law.Ref
+	turn  []string
 	// scans is true while the Ready of all Records is in question; cursor is the progress of Members.
 	scans  bool
 	cursor string
-	// recheck is the time at which open Records may be Stalled; zero for none.
-	recheck time.Time
+	// stalls are open Records that may be Stalled later, and stalling is their set.
+	stalls   waits
+	stalling map[law.Ref]bool
+}
+
+// waits is a heap of Records by the time at which they must be judged again.
+type waits []wait
+
+type wait struct {
+	at  time.Time
+	ref law.Ref
+}
+
+func (w waits) Len() int           { return len(w) }
+func (w waits) Less(i, j int) bool { return w[i].at.Before(w[j].at) }
+func (w waits) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
+func (w *waits) Push(x any)        { *w = append(*w, x.(wait)) }
+
+func (w *waits) Pop() any {
+	last := (*w)[len(*w)-1]
+	*w = (*w)[:len(*w)-1]
+	return last
 }

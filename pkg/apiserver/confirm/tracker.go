@@ -4,8 +4,10 @@
 package confirm
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,7 +22,8 @@ import (
 // zoneOf returns the progress at a zone. The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
-		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: map[law.Ref]bool{}}
+		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: map[law.Ref]bool{}, pages: map[string][][]law.Ref{},
+			stalling: map[law.Ref]bool{}}
 	}
 	return t.zones[uid]
 }
@@ -76,28 +79,83 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// followRecords tracks all Records until the watch or ctx ends.
-func (l *leader) followRecords(ctx context.Context) error {
-	events, err := l.config.WatchRecords(ctx)
+// change is an event of a Record; reset: all Records follow anew.
+type change struct {
+	record         *v1alpha1.Record
+	deleted, reset bool
+}
+
+// followRecords keeps the changes of Records until the watch or ctx ends, and returns the resourceVersion to continue
+// after; "" begins anew. It waits for no lock, so that the watch cache does not close a slow watch.
+func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
+	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer events.Stop()
+	if since == "" {
+		l.changes.add(change{reset: true})
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return since, nil
 		case event, ok := <-events.ResultChan():
 			if !ok {
-				return nil
+				return since, nil
 			}
 			record, is := event.Object.(*v1alpha1.Record)
-			switch {
-			case event.Type == watch.Bookmark:
-			case !is:
-				return fmt.Errorf("%s: %v", event.Type, event.Object)
-			default:
-				l.trackRecord(record, event.Type == watch.Deleted)
+			if !is {
+				return "", fmt.Errorf("%s: %v", event.Type, event.Object)
+			}
+			if event.Type != watch.Bookmark {
+				l.changes.add(change{record: record, deleted: event.Type == watch.Deleted})
+			}
+			// The initial events are in the order of keys.
+			if since != "" || event.Type == watch.Bookmark && record.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+				since = record.ResourceVersion
+			}
+		}
+	}
+}
+
+// changes are those that are not tracked yet.
+type changes struct {
+	mu    sync.Mutex
+	list  []change
+	added chan struct{} // has room for one
+}
+
+func (c *changes) add(one change) {
+	if one.record != nil {
+		one.record = trimRecord(one.record)
+	}
+	c.mu.Lock()
+	c.list = append(c.list, one)
+	c.mu.Unlock()
+	select {
+	case c.added <- struct{}{}:
+	default:
+	}
+}
+
+// takeChanges tracks changes until ctx ends.
+func (l *leader) takeChanges(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.changes.added:
+		}
+		l.changes.mu.Lock()
+		list := l.changes.list
+		l.changes.list = nil
+		l.changes.mu.Unlock()
+		for _, one := range list {
+			if one.reset {
+				l.resetTracker()
+			} else {
+				l.trackRecord(one.record, one.deleted)
 			}
 		}
 	}
@@ -125,7 +183,6 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 	z := l.zoneOf(uid)
 	if isOpen(record) {
-		record = trimRecord(record)
 		if _, was := l.in[ref]; !was && uid != "" {
 			l.open.Inc()
 		}
@@ -153,11 +210,10 @@ type verdict struct {
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
-		// Once a second at most: each time all open Records are judged.
-		at := time.Now().Add(in).Truncate(time.Second).Add(time.Second)
-		if z.recheck.IsZero() || at.Before(z.recheck) {
-			z.recheck = at
-			l.queue.AddAfter(uid, time.Until(at))
+		if ref := refOf(record); !z.stalling[ref] {
+			z.stalling[ref] = true
+			heap.Push(&z.stalls, wait{time.Now().Add(in), ref})
+			l.queue.AddAfter(uid, in)
 		}
 	}
 	if uid == "" {

@@ -5,11 +5,13 @@ package confirm
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"maps"
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,9 +67,9 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case len(z.due) == 0 && !z.scans:
-		if !z.recheck.IsZero() { // the queue keeps one time for each zone
-			l.queue.AddAfter(uid, time.Until(z.recheck))
+	case len(z.due)+len(z.pages) == 0 && !z.scans:
+		if len(z.stalls) > 0 { // the queue keeps one time for each zone
+			l.queue.AddAfter(uid, time.Until(z.stalls[0].at))
 		}
 	case left:
 		l.queue.AddAfter(uid, time.Second)
@@ -90,7 +92,9 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	if err != nil {
 		return nil // an ended zone
 	}
-	for _, at := range now.NewlyMissing(z.progress) {
+	names := now.NewlyMissing(z.progress)
+	slices.SortFunc(names, name.Name.Compare)
+	for _, at := range slices.Compact(names) {
 		owner, within := at.Rel(apex)
 		if !within {
 			continue
@@ -114,6 +118,8 @@ func (l *leader) dropZone(uid string) {
 	}
 	z.progress, z.scans = nil, false
 	clear(z.due)
+	clear(z.pages)
+	z.turn = nil
 	if len(z.open) == 0 {
 		delete(l.zones, uid)
 	}
@@ -127,12 +133,17 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid != "" && (before == nil || now.TakesBack(before)) {
 		z.scans, z.cursor = true, ""
 	}
-	isDue := !z.recheck.IsZero() && !time.Now().Before(z.recheck)
-	if !isDue && (uid == "" || before != nil && now.Same(before)) {
-		return
+	for len(z.stalls) > 0 && !time.Now().Before(z.stalls[0].at) {
+		ref := heap.Pop(&z.stalls).(wait).ref
+		delete(z.stalling, ref)
+		if record := z.open[ref]; record != nil {
+			if _, differs := l.judgeRecord(uid, z, record); differs {
+				z.due[ref] = true
+			}
+		}
 	}
-	if isDue {
-		z.recheck = time.Time{}
+	if uid == "" || before != nil && now.Same(before) {
+		return
 	}
 	for ref, record := range z.open {
 		if _, differs := l.judgeRecord(uid, z, record); differs {
@@ -141,43 +152,50 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// chooseDue takes up to turnRecords Records out of due, in pages of one namespace: a page of each namespace in turn,
-// the latest changes first. The caller holds mu.
-func (l *leader) chooseDue(z *zone) [][]law.Ref {
-	by := map[string][]law.Ref{}
+// chooseDue takes pages of up to turnRecords Records: a page of each namespace in turn, the latest changes of a namespace
+// first. The caller holds mu.
+func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
+	by := map[string][]dueRecord{}
 	for ref := range z.due {
-		by[ref.Namespace] = append(by[ref.Namespace], ref)
-	}
-	namespaces := slices.Sorted(maps.Keys(by))
-	for _, refs := range by {
-		serialOf := func(ref law.Ref) int64 {
-			if record := z.open[ref]; record != nil {
-				return record.Status.Serial
-			}
-			return 0
+		one := dueRecord{ref: ref}
+		if record := z.open[ref]; record != nil {
+			one.serial = record.Status.Serial
 		}
-		slices.SortFunc(refs, func(a, b law.Ref) int { return cmp.Compare(serialOf(b), serialOf(a)) })
+		by[ref.Namespace] = append(by[ref.Namespace], one)
 	}
-	var pages [][]law.Ref
-	for n := 0; n < turnRecords && len(by) > 0; {
-		for _, namespace := range namespaces {
-			refs := by[namespace]
-			if len(refs) == 0 {
-				delete(by, namespace)
-				continue
+	clear(z.due)
+	for namespace, all := range by {
+		slices.SortFunc(all, func(a, b dueRecord) int { return cmp.Compare(b.serial, a.serial) })
+		var pages [][]law.Ref
+		for page := range slices.Chunk(all, pageRecords) {
+			refs := make([]law.Ref, len(page))
+			for i, one := range page {
+				refs[i] = one.ref
 			}
-			page := refs[:min(len(refs), pageRecords)]
-			by[namespace] = refs[len(page):]
-			for _, ref := range page {
-				delete(z.due, ref)
-			}
-			pages, n = append(pages, page), n+len(page)
-			if n >= turnRecords {
-				break
-			}
+			pages = append(pages, refs)
 		}
+		if z.pages[namespace] == nil {
+			z.turn = append(z.turn, namespace)
+		}
+		z.pages[namespace] = append(pages, z.pages[namespace]...)
 	}
-	return pages
+	for n := 0; n < turnRecords && len(z.turn) > 0; {
+		namespace := z.turn[0]
+		z.turn = z.turn[1:]
+		page := z.pages[namespace][0]
+		if z.pages[namespace] = z.pages[namespace][1:]; len(z.pages[namespace]) == 0 {
+			delete(z.pages, namespace)
+		} else {
+			z.turn = append(z.turn, namespace)
+		}
+		chosen, n = append(chosen, page), n+len(page)
+	}
+	return chosen
+}
+
+type dueRecord struct {
+	ref    law.Ref
+	serial int64
 }
 
 // putBack makes pages due again.
@@ -205,7 +223,7 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.
 		if !differs {
 			return false
 		}
-		if !v.answers(record) && !l.others.Allow() {
+		if !v.answers(record) && (left || !l.limitOf(&v, record).Allow()) {
 			z.due[refOf(record)], left = true, true
 			return false
 		}
@@ -231,14 +249,14 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 		written, err := l.config.Ledger.ChangeRecords(ctx, namespace, by[namespace], func(record *v1alpha1.Record) bool {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			if isOpen(record) {
-				return false // tracked
+			if left || isOpen(record) { // an open Record is tracked
+				return false
 			}
 			v, differs := l.judgeStored(uid, z, record)
 			if !differs {
 				return false
 			}
-			if !l.others.Allow() {
+			if !l.limitOf(&v, record).Allow() {
 				left = true
 				return false
 			}
@@ -246,7 +264,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 			return true
 		})
 		l.written.Add(float64(written))
-		if err != nil {
+		if err != nil || left {
 			return left, err
 		}
 	}
@@ -264,6 +282,15 @@ func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verd
 		return verdict{}, false
 	}
 	return l.judgeRecord(uid, z, record)
+}
+
+// limitOf returns the limit of a write that no change of the Record has caused.
+func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
+	if v.adopted && v.ready.Status != metav1.ConditionTrue &&
+		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
+		return l.wrong
+	}
+	return l.others
 }
 
 // answers reports whether the verdict confirms the last change of a Record, which happens once for each change.

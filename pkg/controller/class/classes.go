@@ -199,23 +199,19 @@ func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	return of.Status.KeyNames
 }
 
-// recordNames writes the key names of a class, which primaries go by, and its target, by which the server judges
-// Records, into the status.
+// recordNames writes the key names of a class, which primaries go by, into the status.
 func (c *classSync) recordNames(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	if of == nil {
 		return nil
 	}
 	c.mu.Lock()
-	uses, target := c.usesOf(of), of.Status.Target
-	if known := c.known[name]; known != nil && known.uid == of.UID && known.spec.Target != "" {
-		target = known.spec.Target
-	}
+	uses := c.usesOf(of)
 	c.mu.Unlock()
-	if slices.Equal(uses, of.Status.KeyNames) && target == of.Status.Target {
+	if slices.Equal(uses, of.Status.KeyNames) {
 		return nil
 	}
-	return c.status.writeIdentity(ctx, of, uses, target)
+	return c.status.writeKeyNames(ctx, of, uses)
 }
 
 // syncClass tells the Loop of a class, and writes which names it has.
@@ -268,6 +264,15 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	fresh, err := c.makeClass(ctx, of)
 	if err != nil {
 		return err
+	}
+	// First: no Delivery to the target may be earlier (S6.18).
+	if target := fresh.spec.Target; target != "" && target != of.Status.Target {
+		if err := c.status.writeTarget(ctx, name, of.UID, target); err != nil {
+			if fresh.spec.Provider != nil {
+				fresh.spec.Provider.Close()
+			}
+			return err
+		}
 	}
 	c.replaceClass(name, known, fresh)
 	c.loop.SetClass(fresh.spec)

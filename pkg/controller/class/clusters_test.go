@@ -370,14 +370,14 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		w.passTime(time.Minute)
 		says("with a zone", "True/ServerHealthy: the provider answers and lets us in")
 		w.passTime(time.Hour)
-		if n := writes(); n != 1 {
-			t.Errorf("%d writes in an hour in which nothing changed, want the first one", n)
+		if n := writes(); n != 2 {
+			t.Errorf("%d writes in an hour in which nothing changed, want those of target and Delivering", n)
 		}
 		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Said: "BADKEY"})
 		w.passTime(time.Hour)
 		says("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
-		if n := writes(); n != 2 {
-			t.Errorf("%d writes after the health has changed once, want 2", n)
+		if n := writes(); n != 3 {
+			t.Errorf("%d writes after the health has changed once, want 3", n)
 		}
 		w.setFault(nil)
 		w.passTime(time.Hour)
@@ -389,8 +389,8 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		w.passTime(time.Minute)
 		w.expectZones("named no more", "a")
 		says("named no more", "")
-		if n := writes(); n != 4 {
-			t.Errorf("%d writes, want 4", n)
+		if n := writes(); n != 5 {
+			t.Errorf("%d writes, want 5", n)
 		}
 	})
 }

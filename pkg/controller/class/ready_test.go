@@ -116,7 +116,7 @@ func (r *records) countWritten() int {
 }
 
 // watchAll sends the present Records first, as the watch cache does.
-func (r *records) watchAll(ctx context.Context) (watch.Interface, error) {
+func (r *records) watchAll(ctx context.Context, _ string) (watch.Interface, error) {
 	events, err := r.client.KubizoneV1alpha1().Records("team").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err

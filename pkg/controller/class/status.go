@@ -15,6 +15,7 @@ import (
 	bind9typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/bind9/v1alpha1"
 	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/ready"
 )
 
@@ -82,10 +83,21 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 	return ignoreGone(err)
 }
 
-// writeIdentity writes the names of the TSIG keys and the target of a class.
-func (w statusWriter) writeIdentity(ctx context.Context, of *v1alpha1.DNSClass, names []string, target string) error {
+// writeTarget writes the target of a class.
+func (w statusWriter) writeTarget(ctx context.Context, name string, uid types.UID, target string) (err error) {
+	patch := map[string]any{"metadata": map[string]any{"uid": uid}, "status": map[string]any{"target": target}}
+	if namespace, cluster, ok := class.SplitCluster(name); ok {
+		_, err = patchObject(ctx, w.clusters.Bind9Clusters(namespace), cluster, patch, "status")
+	} else {
+		_, err = patchObject(ctx, w.client.DNSClasses(), name, patch, "status")
+	}
+	return ignoreGone(err)
+}
+
+// writeKeyNames writes the names of the TSIG keys of a class.
+func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, names []string) error {
 	_, err := patchObject(ctx, w.client.DNSClasses(), of.Name,
-		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{"keyNames": names, "target": target}}, "status")
+		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{"keyNames": names}}, "status")
 	return ignoreGone(err)
 }
 

@@ -88,7 +88,9 @@ func makeBegunState() delivery.State {
 		Zone: name.MustParse("example.org."), Target: ready.Fingerprint("webhook https://dns.example.net"), Serial: 6, Hash: "abc",
 		SyncTime: time.Unix(1000, 0), DriftCheckTime: time.Unix(2000, 0),
 		Intent: &delivery.Intent{Serial: 7, From: 5, Holder: "me", Time: time.Unix(3000, 0), RRsets: []delivery.RRsetKey{{Name: name.MustParse("*.b.example.org."), Type: rdata.MX}}, Unlisted: true},
-		Failed: 1, Skipped: 2, Holder: "me",
+		Failed: 1, Skipped: 2, Holder: "me", FailedWhole: true, Digests: []uint64{1, 1 << 63},
+		Refused: []delivery.Failure{{Name: name.MustParse("no.example.org."), Type: rdata.A,
+			Err: &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "REFUSED", Message: "not this one"}}},
 		Servers: []delivery.Server{
 			{Name: "192.0.2.1", Serial: 7, Note: "its serial is 1000", At: time.Unix(5000, 0)},
 			{Name: "192.0.2.2", Serial: 6, At: time.Unix(5000, 0)},

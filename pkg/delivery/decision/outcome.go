@@ -88,7 +88,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	describeFailure(&next, e, since)
 	next.Failed, next.Skipped, next.FailedWhole = len(report.Failed), report.Skipped, true
 	if len(report.Failed) > 0 {
-		next.Refused = firstRefused(report.Failed)
+		next.Refused, next.Digests = keepRefused(report.Failed)
 	}
 	if report.Servers != nil {
 		next.Servers = report.Servers
@@ -125,7 +125,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	next := m.State
 	next.Zone, next.Target = plan.Zone, f.Class.Target
 	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
-	next.Refused, next.FailedWhole = firstRefused(report.Failed), false
+	next.FailedWhole = false
+	next.Refused, next.Digests = keepRefused(report.Failed)
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
 	had := next.Error
 	next.Error = nil
@@ -149,20 +150,26 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 // maxRefusedOctets bounds the names and messages of State.Refused, which each delivered change writes.
 const maxRefusedOctets = 32 << 10
 
-// firstRefused returns the failures that a State keeps, in an order that a repeated attempt has too.
-func firstRefused(failed []delivery.Failure) []delivery.Failure {
+// keepRefused returns the failures that a State keeps, in an order that a repeated attempt has too, and the digests of
+// the others.
+func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
 		return cmp.Or(a.Name.Compare(b.Name), cmp.Compare(a.Type, b.Type))
 	})
-	octets := 0
-	for i, f := range failed {
-		octets += len(f.Key().String()) + min(len(f.Err.Message), delivery.MaxRefusal)
-		if i == delivery.MaxRefused || octets > maxRefusedOctets {
-			return failed[:i]
+	octets, n := 0, 0
+	for n < min(len(failed), delivery.MaxRefused) {
+		octets += len(failed[n].Key().String()) + min(len(failed[n].Err.Message), delivery.MaxRefusal)
+		if octets > maxRefusedOctets {
+			break
 		}
+		n++
 	}
-	return failed
+	for _, f := range failed[n:min(len(failed), n+delivery.MaxDigests)] {
+		digests = append(digests, f.Key().Digest())
+	}
+	slices.Sort(digests)
+	return failed[:n], digests
 }
 
 func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, servers []delivery.Server) {

@@ -5398,6 +5398,13 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
+					"target": {
+						SchemaProps: spec.SchemaProps{
+							Description: "target identifies the place to which zones of this class are delivered, as in the status of a DNSClass.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
@@ -9054,6 +9061,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							Description: "failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.",
 							Type:        []string{"boolean"},
 							Format:      "",
+						},
+					},
+					"refusedDigests": {
+						SchemaProps: spec.SchemaProps{
+							Description: "refusedDigests has the first eight octets of the SHA-256 of \"name type\" of each RRset refused beyond refused, in ascending order, 8192 at most.",
+							Type:        []string{"string"},
+							Format:      "byte",
 						},
 					},
 				},

@@ -21,7 +21,12 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 			if err != nil {
 				return nil, err
 			}
-			return r.List(ctx, within)
+			// Its items share maps and slices with the watch cache.
+			list, err := r.List(ctx, within)
+			if err != nil {
+				return nil, err
+			}
+			return list.DeepCopyObject(), nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			within, err := convertOptions(options)
@@ -33,12 +38,14 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches all objects in the watch cache: first the present ones as Added, then each change. The events have
-// copies.
-func (r *REST[T]) WatchAll(ctx context.Context) (watch.Interface, error) {
-	initial := true
-	return r.watchCopies(ctx, &internalversion.ListOptions{ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-		SendInitialEvents: &initial, AllowWatchBookmarks: true})
+// WatchAll watches all objects in the watch cache after a resourceVersion. Without one, the present objects come first,
+// as Added, then a bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
+func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
+	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}
+	if since == "" {
+		options.SendInitialEvents, options.ResourceVersionMatch = new(true), metav1.ResourceVersionMatchNotOlderThan
+	}
+	return r.watchCopies(ctx, options)
 }
 
 func (r *REST[T]) watchCopies(ctx context.Context, options *internalversion.ListOptions) (watch.Interface, error) {

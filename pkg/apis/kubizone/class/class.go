@@ -167,6 +167,7 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 				CatalogZone: cluster.Name + "." + cluster.Namespace + "." + catalogSuffix,
 			},
 		},
+		Status: v1alpha1.DNSClassStatus{Target: cluster.Status.Target},
 	}
 }
 

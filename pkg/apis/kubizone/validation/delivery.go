@@ -23,6 +23,7 @@ const (
 	hashDigits         = 64
 	maxCode            = 64
 	maxRefused         = 256
+	maxDigests         = 8192
 	maxRefusal         = 256
 )
 
@@ -87,6 +88,10 @@ func DeliveryStatusUpdate(after, before *v1alpha1.Delivery) field.ErrorList {
 			errs = append(errs, validateLength(one.Code, maxCode, at.Child("code"))...)
 			return append(errs, validateLength(one.Message, maxRefusal, at.Child("message"))...)
 		})...)
+	if n := len(status.RefusedDigests); n%8 != 0 || n > 8*maxDigests {
+		errs = append(errs, field.Invalid(path.Child("refusedDigests"), field.OmitValueType{},
+			fmt.Sprintf("has %d octets: eight for each of at most %d RRsets", n, maxDigests)))
+	}
 	errs = append(errs, validateMessage(status.Holder, path.Child("holder"))...)
 	errs = append(errs, validateRRsetNames(status.Drift, path.Child("drift"))...)
 	errs = append(errs, validateLength(status.LastVerifyRequest, MaxVerifyRequest, path.Child("lastVerifyRequest"))...)

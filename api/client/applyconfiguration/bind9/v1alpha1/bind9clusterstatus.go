@@ -24,6 +24,8 @@ type Bind9ClusterStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// tsigKey has the dates of the key for signing transfers and NOTIFY.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
+	// target identifies the place to which zones of this class are delivered, as in the status of a DNSClass.
+	Target *string `json:"target,omitempty"`
 }
 
 // Bind9ClusterStatusApplyConfiguration constructs a declarative configuration of the Bind9ClusterStatus type for use with
@@ -74,5 +76,13 @@ func (b *Bind9ClusterStatusApplyConfiguration) WithConditions(values ...*v1.Cond
 // If called multiple times, the TSIGKey field is set to the value of the last call.
 func (b *Bind9ClusterStatusApplyConfiguration) WithTSIGKey(value *KeyRotationApplyConfiguration) *Bind9ClusterStatusApplyConfiguration {
 	b.TSIGKey = value
+	return b
+}
+
+// WithTarget sets the Target field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Target field is set to the value of the last call.
+func (b *Bind9ClusterStatusApplyConfiguration) WithTarget(value string) *Bind9ClusterStatusApplyConfiguration {
+	b.Target = &value
 	return b
 }

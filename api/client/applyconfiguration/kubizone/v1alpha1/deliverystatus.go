@@ -54,6 +54,9 @@ type DeliveryStatusApplyConfiguration struct {
 	Refused []DeliveryRefusalApplyConfiguration `json:"refused,omitempty"`
 	// failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.
 	FailedWhole *bool `json:"failedWhole,omitempty"`
+	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each RRset refused beyond refused, in
+	// ascending order, 8192 at most.
+	RefusedDigests []byte `json:"refusedDigests,omitempty"`
 }
 
 // DeliveryStatusApplyConfiguration constructs a declarative configuration of the DeliveryStatus type for use with
@@ -212,5 +215,15 @@ func (b *DeliveryStatusApplyConfiguration) WithRefused(values ...*DeliveryRefusa
 // If called multiple times, the FailedWhole field is set to the value of the last call.
 func (b *DeliveryStatusApplyConfiguration) WithFailedWhole(value bool) *DeliveryStatusApplyConfiguration {
 	b.FailedWhole = &value
+	return b
+}
+
+// WithRefusedDigests adds the given value to the RefusedDigests field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the RefusedDigests field.
+func (b *DeliveryStatusApplyConfiguration) WithRefusedDigests(values ...byte) *DeliveryStatusApplyConfiguration {
+	for i := range values {
+		b.RefusedDigests = append(b.RefusedDigests, values[i])
+	}
 	return b
 }
