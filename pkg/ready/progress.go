@@ -18,6 +18,8 @@ import (
 // Progress is the delivery of a zone by all classes in force. With a Record it decides the Ready of the Record (S6.13),
 // so two of them show which Records must be judged again (TakesBack, NewlyMissing, Same).
 type Progress struct {
+	// serial of the zone.
+	serial  serial.Serial
 	classes []classProgress
 	// fault is the Ready of every Record of the zone; the zero Judgement for none. silent: no Record is judged.
 	fault  Judgement
@@ -100,6 +102,12 @@ func (s *Progress) Same(other *Progress) bool {
 
 // ProgressOf decides the Progress of a zone.
 func ProgressOf(f *Facts) *Progress {
+	s := progressOf(f)
+	s.serial = serial.Serial(f.Zone.Status.Serial)
+	return s
+}
+
+func progressOf(f *Facts) *Progress {
 	switch zone := f.Zone; {
 	case zone.DeletionTimestamp != nil:
 		// The Records are released with the Zone. Until then they tell the obstacle.
@@ -172,6 +180,12 @@ func progressWithoutClass(f *Facts) *Progress {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s
+}
+
+// Knows reports whether the serial of a Record is not ahead of the zone's. The Ready that a later content write has
+// set stays until the zone follows.
+func (s *Progress) Knows(record *v1alpha1.Record) bool {
+	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
 // Judge decides the Ready of a Record, with the error of its own RRset. ok is false if the Record stays as it is.

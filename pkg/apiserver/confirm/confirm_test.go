@@ -228,6 +228,19 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	}
 }
 
+// A content write sets Ready=True if no class is in force. The Ready stays while the zone's own event is on the way, and
+// no Record is written twice.
+func TestTrack_waitsForTheZone_S6_13(t *testing.T) {
+	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+	l := newLeader(t, s, 100)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	s.addRecord(l, "team", "new", 101, metav1.ConditionTrue, v1alpha1.ReasonNoClass)
+	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	if len(s.written) != 0 {
+		t.Errorf("written: %v", s.written)
+	}
+}
+
 // kubectl wait does not take a condition of an older generation.
 func TestIsOpen(t *testing.T) {
 	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.RecordStatus{

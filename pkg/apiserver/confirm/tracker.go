@@ -221,7 +221,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}
-	if z.progress == nil {
+	if z.progress == nil || !isOpen(record) && !z.progress.Knows(record) {
 		return v, false
 	}
 	var ok bool
