@@ -310,8 +310,10 @@ func TestReady_besideMoreThanIsListed_S6_13(t *testing.T) {
 		reasons  map[string]string
 		unlisted bool
 	}{
-		{delivery.MaxRefused, true, map[string]string{"www": "Delivered", "poison-000": "ValidationFailed", "poison-255": "ValidationFailed"}, false},
-		{delivery.MaxRefused + 44, true, map[string]string{"www": "Delivered", "poison-000": "ValidationFailed", "poison-299": "Pending"}, true},
+		{delivery.MaxRefused, true, map[string]string{"www": "Delivered", "poison-000": "ValidationFailed",
+			"poison-255": "ValidationFailed"}, false},
+		{delivery.MaxRefused + 44, true, map[string]string{"www": "Delivered", "poison-000": "ValidationFailed",
+			"poison-299": "Pending"}, true},
 		{delivery.MaxRefused + 44, false, map[string]string{"www": "", "poison-000": "ValidationFailed", "poison-299": ""}, true},
 	} {
 		failed := makeState(7, delivery.False, delivery.ReasonValidationFailed)

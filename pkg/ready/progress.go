@@ -95,9 +95,10 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
-		slices.EqualFunc(s.digests, other.digests, slices.Equal[[]uint64]) && maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
-		return a == b || a != nil && b != nil && a.Reason == b.Reason && a.Code == b.Code && a.Message == b.Message
-	})
+		slices.EqualFunc(s.digests, other.digests, slices.Equal[[]uint64]) &&
+		maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
+			return a == b || a != nil && b != nil && a.Reason == b.Reason && a.Code == b.Code && a.Message == b.Message
+		})
 }
 
 // ProgressOf decides the Progress of a zone.

@@ -73,7 +73,8 @@ func (c *Confirmer) Run(ctx context.Context) error {
 // runElected confirms Records until ctx ends.
 func (c *Confirmer) runElected(ctx context.Context) {
 	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
-		wrong: rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(), changes: changes{added: make(chan struct{}, 1)},
+		wrong: rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
+		changes: changes{added: make(chan struct{}, 1)},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
 			time.Minute))}
 	defer l.index.Close()

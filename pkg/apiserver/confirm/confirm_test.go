@@ -228,8 +228,8 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	}
 }
 
-// A content write sets Ready=True if no class is in force. The Ready stays while the zone's own event is on the way, and
-// no Record is written twice.
+// A content write sets Ready=True if no class is in force. The Ready stays while the zone's own event is on the way,
+// and no Record is written twice.
 func TestTrack_waitsForTheZone_S6_13(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 100)

@@ -152,8 +152,8 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// chooseDue takes pages of up to turnRecords Records: a page of each namespace in turn, the latest changes of a namespace
-// first. The caller holds mu.
+// chooseDue takes pages of up to turnRecords Records: a page of each namespace in turn, the latest changes of a
+// namespace first. The caller holds mu.
 func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range z.due {
