@@ -108,6 +108,40 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
+// Origin is a removed or ended zone whose records move, with its uid and name.
+type Origin struct {
+	Zone string    `json:"zone"`
+	Name name.Name `json:"name"`
+}
+
+// Origins returns the removed zones whose records are on their way to this zone. The zone above is none: it stands, or
+// its own removal has a cascade.
+func (h *Holding) Origins() (from []Origin) {
+	for _, w := range h.Works {
+		o := Origin{w.Losing, w.Locks}
+		if o.Zone != "" && o.Zone != h.Enclosed && !o.Name.IsZero() && !slices.Contains(from, o) {
+			from = append(from, o)
+		}
+	}
+	return from
+}
+
+// WithOrigins returns the holding with a lock of the cascade for each origin, so that CountGained bounds them.
+func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
+	i := slices.IndexFunc(h.Works, func(w StandingWork) bool { return w.ID == id })
+	if i < 0 || len(from) == 0 {
+		return h
+	}
+	out := *h
+	out.Works = slices.Clone(h.Works)
+	for _, o := range from {
+		w := h.Works[i]
+		w.Losing, w.Locks = o.Zone, o.Name
+		out.Works = append(out.Works, w)
+	}
+	return &out
+}
+
 // Names moving to another zone are locked from the first write until the last Record has come (S2.10): no decision
 // has to foresee Records on their way.
 
@@ -122,6 +156,12 @@ func (h *Holding) HasLockedAt(n name.Name) bool {
 // HasLockedBelow reports whether n is above a locked name.
 func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
+}
+
+// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names: it has all of
+// them in one order (S2.9), with those on their way to a zone that is gone (Origins).
+func (h *Holding) IsLockedBy(id string) bool {
+	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
 // Gains reports whether a cascade may bring records to n: of the zone's own namespace, by rules that came back, or a
@@ -189,7 +229,7 @@ const MaxRemovals = 16
 // zones from ending by removals (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the cascades of a namespace that bring records from another zone.
+// CountGained counts the zones from which cascades of a namespace bring records.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {

@@ -26,7 +26,10 @@ func beginMove(t *testing.T, steps int) (*world, *law.Work) {
 	work := w.outbox[0]
 	w.beginWork(work)
 	for _, c := range w.listCandidates(work) {
-		if steps > 0 && !w.stepRecord(work, c, steps) {
+		if steps == 0 {
+			continue
+		}
+		if moves, _ := w.stepRecord(work, c, steps); !moves {
 			t.Fatal("the record is not between two zones")
 		}
 	}
@@ -48,6 +51,20 @@ func TestLock_ofAZoneThatGoesWhileItComes_S2_10(t *testing.T) {
 	}
 }
 
+// A cascade without the lock leaves the record in its zone, so that the lock's cascade finds it.
+func TestLock_letsItsOwnCascadeMoveRecords_S2_9(t *testing.T) {
+	w, work := beginMove(t, 0)
+	c := w.listCandidates(work)[0]
+	other := &law.Work{ID: "other", By: "owner", Since: w.now.Unix()}
+	if _, locked := w.stepRecord(other, c, 1); !locked || w.zoneNameOf("a", "stands") != "org" {
+		t.Errorf("locked %v, the record is in zone %q", locked, w.zoneNameOf("a", "stands"))
+	}
+	w.settleAll()
+	if at := w.zoneNameOf("a", "stands"); at != "kid" {
+		t.Errorf("the record is in zone %q", at)
+	}
+}
+
 func TestLock_keepsARecordOnItsWay_S1_7(t *testing.T) {
 	elsewhere := recordOf("a", "stands", "other.org.", rdata.A, "192.0.2.1")
 	refuses := func(w *world, when string) {
@@ -65,4 +82,152 @@ func TestLock_keepsARecordOnItsWay_S1_7(t *testing.T) {
 	if at := w.records[object{"a", "stands"}].placed; at.Zone == nil || at.FQDN.String() != "www.kid.org." {
 		t.Errorf("it is at %v", at)
 	}
+}
+
+// chain has the records of a zone that goes on their way to a zone that goes as well.
+type chain struct {
+	*world
+	t        *testing.T
+	low, mid *law.Work
+	rest     []candidate // of low
+}
+
+// newChain makes the zone x.kid.org below kid.org, with or without org above, and removes both when the first of the
+// records has moved.
+func newChain(t *testing.T, above bool, all ...law.Record) *chain {
+	t.Helper()
+	c := &chain{world: newWorld(), t: t}
+	if above {
+		c.mustZone("owner", "org", "org.")
+	}
+	c.mustZone("owner", "kid", "kid.org.")
+	c.mustZone("a", "low", "x.kid.org.")
+	c.settleAll()
+	for _, r := range all {
+		if _, refusal := c.putRecord(r); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	c.deleteZone(object{"a", "low"})
+	c.low = c.outbox[0]
+	c.beginWork(c.low)
+	c.rest = c.listCandidates(c.low)
+	c.reconsiderRecord(c.low, c.rest[0])
+	c.rest = c.rest[1:]
+	c.deleteZone(object{"owner", "kid"})
+	c.mid = c.outbox[1]
+	return c
+}
+
+// mustZone makes a zone with rules for the namespace c, too.
+func (c *chain) mustZone(ns, object, domain string) {
+	c.t.Helper()
+	spec := specOf(ns, object, domain)
+	also := allowEverything()[0]
+	also.Namespaces = []string{"c"}
+	spec.Rules = append(spec.Rules, also)
+	if _, refusal := c.putZone(spec, true); refusal != nil {
+		c.t.Fatal(refusal)
+	}
+}
+
+func (w *world) zoneNameOf(ns, record string) string {
+	if z := w.records[object{ns, record}].placed.Zone; z != nil {
+		return z.Name
+	}
+	return ""
+}
+
+// The zone to which records move goes too: all of them move on in one order, whichever cascade is first.
+func TestMove_hasOneOrderIfItsZoneGoesToo_S2_9(t *testing.T) {
+	for _, above := range []bool{true, false} {
+		for _, first := range []string{"low", "mid"} {
+			c := newChain(t, above, recordOf("b", "older", "pay.x.kid.org.", rdata.A, "192.0.2.1"),
+				recordOf("a", "younger", "www.pay.x.kid.org.", rdata.A, "192.0.2.1"))
+			takes := "org"
+			if !above {
+				c.mustZone("owner", "kid", "kid.org.") // joins
+				takes = "kid"
+			}
+			if first == "low" && c.reconsiderRecord(c.low, c.rest[0]) {
+				t.Errorf("above %v: the cascade without a lock brings its record", above)
+			}
+			if first == "mid" && !c.carryOut(c.outbox[len(c.outbox)-1]) {
+				t.Errorf("above %v: the cascade with the lock waits", above)
+			}
+			c.settleAll()
+			if at := c.zoneNameOf("b", "older"); at != takes {
+				t.Errorf("above %v, %s first: the older record is in zone %q", above, first, at)
+			}
+			if at := c.zoneNameOf("a", "younger"); at != "" {
+				t.Errorf("above %v, %s first: the younger record is in zone %q", above, first, at)
+			}
+		}
+	}
+}
+
+// No name is free before its record has come, even if the cascade of the next zone is through first.
+func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
+	for _, above := range []bool{true, false} {
+		c := newChain(t, above, recordOf("b", "came", "came.x.kid.org.", rdata.A, "192.0.2.1"),
+			recordOf("b", "comes", "comes.x.kid.org.", rdata.A, "192.0.2.1"))
+		takes := "org"
+		if !above {
+			c.mustZone("owner", "kid", "kid.org.")
+			takes = "kid"
+		}
+		for _, step := range []string{"before", "after"} {
+			if _, refusal := c.putRecord(recordOf("c", "thief", "comes.x.kid.org.", rdata.A, "192.0.2.66")); refusal == nil {
+				t.Fatalf("above %v: c takes the name %s the cascade of the lock", above, step)
+			}
+			if step == "before" {
+				c.carryOut(c.outbox[len(c.outbox)-1])
+			}
+		}
+		c.settleAll()
+		if at := c.zoneNameOf("b", "comes"); at != takes {
+			t.Errorf("above %v: the record is in zone %q", above, at)
+		}
+	}
+}
+
+// A zone without one above goes, and comes anew before all records are released.
+func TestMove_bringsReleasedRecordsBackInOrder_S2_10(t *testing.T) {
+	begin := func(first, second law.Record) *world {
+		w := newWorld()
+		_, _ = w.putZone(specOf("a", "kid", "kid.org."), true)
+		_, _ = w.putRecord(first)
+		_, _ = w.putRecord(second)
+		w.settleAll()
+		w.deleteZone(object{"a", "kid"})
+		work := w.outbox[0]
+		w.beginWork(work)
+		w.reconsiderRecord(work, w.listCandidates(work)[0])
+		return w
+	}
+	remake := func(w *world) {
+		if _, refusal := w.putZone(specOf("owner", "kid", "kid.org."), true); refusal != nil {
+			t.Fatal(refusal)
+		}
+		w.settleAll()
+	}
+	t.Run("the older first", func(t *testing.T) {
+		w := begin(recordOf("b", "older", "pay.kid.org.", rdata.A, "192.0.2.1"),
+			recordOf("a", "younger", "www.pay.kid.org.", rdata.A, "192.0.2.1"))
+		remake(w)
+		if at := w.zoneNameOf("b", "older"); at != "kid" {
+			t.Errorf("the older record is in zone %q: the younger took its place", at)
+		}
+	})
+	t.Run("not under another name", func(t *testing.T) {
+		w := begin(recordOf("a", "older", "old.kid.org.", rdata.A, "192.0.2.1"),
+			recordOf("b", "younger", "pay.kid.org.", rdata.A, "192.0.2.1"))
+		if _, refusal := w.putRecord(recordOf("a", "older", "pay.kid.org.", rdata.A, "192.0.2.66")); refusal != nil {
+			t.Fatal(refusal)
+		}
+		remake(w)
+		if at := w.zoneNameOf("b", "younger"); at != "kid" {
+			t.Errorf("the record is in zone %q: a took its name", at)
+		}
+	})
 }

@@ -39,12 +39,14 @@ type walk struct {
 	work *law.Work
 	next func() (stage, bool)
 	stop func()
-	at   string // kind of the last stage
-	rest []candidate
+	at   string // kind of the last stage, but "locked"
+	// locked is set while other cascades have to move first.
+	locked bool
+	rest   []candidate
 }
 
 type stage struct {
-	kind   string // "begun", "moved", "unlocked", "tried", "ended"
+	kind   string // "begun", "moved", "locked" (by another cascade), "unlocked", "tried", "ended"
 	object object
 }
 
@@ -162,7 +164,13 @@ func (m *movingWorld) stepsOf(x *walk, label string, atOnce int) iter.Seq[stage]
 		for some := range slices.Chunk(all[:n], atOnce) {
 			var onward []candidate
 			for _, c := range some {
-				if m.stepRecord(work, c, 1) {
+				moves, locked := m.stepRecord(work, c, 1)
+				for ; locked; moves, locked = m.stepRecord(work, c, 1) {
+					if !yield(stage{"locked", c.object}) {
+						return
+					}
+				}
+				if moves {
 					onward = append(onward, c)
 				}
 				m.labelWorks(label)
@@ -227,15 +235,36 @@ func (m *movingWorld) walkOf(label string, atOnce int) *walk {
 	return x
 }
 
+// walkTo executes a cascade up to a stage. At names that another cascade has locked, all that cascade's records move
+// first.
 func (m *movingWorld) walkTo(x *walk, kind string) {
 	for x != nil && x.at != kind && x.at != "ended" {
 		s, ok := x.next()
 		if !ok {
 			return
 		}
+		if s.kind != "locked" {
+			x.at = s.kind
+			continue
+		}
+		if x.locked {
+			panicInvariant("two cascades wait for each other")
+		}
+		x.locked = true
+		for _, work := range slices.Clone(m.outbox) {
+			if other := m.walkOf(m.labels[work.ID], 1); other != x && other != nil && !other.locked && !other.hasMoved() {
+				m.walkTo(other, "unlocked")
+			}
+		}
+		x.locked = false
+		if s, ok = x.next(); ok && s.kind == "locked" {
+			panicInvariant("a name stays locked: %s", s.object)
+		}
 		x.at = s.kind
 	}
 }
+
+func (x *walk) hasMoved() bool { return slices.Contains([]string{"unlocked", "tried", "ended"}, x.at) }
 
 func (m *movingWorld) settleMoves() {
 	for _, label := range slices.Sorted(maps.Keys(m.walks)) {
@@ -483,6 +512,11 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 			panicInvariant("a cascade has no next step")
 		}
 		t.Logf("  %s: %s %s", label, s.kind, s.object)
+		if s.kind == "locked" { // it is tried again after the rest
+			i := slices.IndexFunc(m.outbox, func(w *law.Work) bool { return w.ID == x.work.ID })
+			m.outbox = append(slices.Delete(m.outbox, i, i+1), x.work)
+			continue
+		}
 		x.at = s.kind
 		again := func(h happening) bool { return h.label == label && h.kind == "begun" }
 		if s.kind == "begun" && slices.ContainsFunc(happened, again) {

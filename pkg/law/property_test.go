@@ -436,8 +436,7 @@ func TestForest(t *testing.T) {
 					t.Skip("nothing owed")
 				}
 				act("step", func() {
-					w.carryOut(w.outbox[0])
-					w.outbox = w.outbox[1:]
+					w.carryOutNext()
 				})
 			},
 			"settle": func(t *rapid.T) { settled() },
@@ -566,8 +565,7 @@ func TestHeldChild(t *testing.T) {
 			}),
 			"step": act(func(t *rapid.T) {
 				if len(w.outbox) > 0 {
-					w.carryOut(w.outbox[0])
-					w.outbox = w.outbox[1:]
+					w.carryOutNext()
 				}
 			}),
 			"settle": act(func(t *rapid.T) { w.settleAll() }),

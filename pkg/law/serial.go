@@ -42,7 +42,7 @@ type LastSerial struct {
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the zone that had the name.
 	By string `json:"by,omitempty"`
-	// Zone is the uid of the zone that was removed there, or ended. During the cascade of that zone, a zone made
-	// anew at the name takes in its records (S2.10).
-	Zone string `json:"zone,omitempty"`
+	// From is the zone that was removed there, or ended, with the zones whose records were on their way to it. A zone
+	// made anew at the name takes in the records that are still on their way (S2.10).
+	From []Origin `json:"from,omitempty"`
 }

@@ -23,8 +23,16 @@ func (w *world) settleAll() {
 		if n > 500 {
 			panicInvariant("the cascades feed each other without end: %s", w.outbox[0].Reason)
 		}
-		w.carryOut(w.outbox[0])
-		w.outbox = w.outbox[1:]
+		w.carryOutNext()
+	}
+}
+
+// carryOutNext executes the first work. If another cascade has a lock in its way, it is tried again after the rest.
+func (w *world) carryOutNext() {
+	work := w.outbox[0]
+	through := w.carryOut(work)
+	if w.outbox = w.outbox[1:]; !through {
+		w.outbox = append(w.outbox, work)
 	}
 }
 
@@ -80,11 +88,13 @@ type candidate struct {
 	uid     string
 	created int64
 	came    bool
-	stands  bool // the zone has it
-	first   bool // its namespace held the name when the wait began (S2.15)
+	stands  bool      // the zone has it
+	first   bool      // its namespace held the name when the wait began (S2.15)
+	at      name.Name // in the removed zone
 }
 
-func (w *world) carryOut(work *law.Work) {
+// carryOut reports whether the work is through.
+func (w *world) carryOut(work *law.Work) bool {
 	w.beginWork(work)
 	moving := true
 	for _, c := range w.listCandidates(work) {
@@ -94,14 +104,15 @@ func (w *world) carryOut(work *law.Work) {
 		}
 		if c.zone {
 			w.reconsiderZone(work, c)
-		} else {
-			w.reconsiderRecord(work, c)
+		} else if !w.reconsiderRecord(work, c) {
+			return false
 		}
 	}
 	if moving {
 		w.unlockNames(work)
 	}
 	w.finishWork(work)
+	return true
 }
 
 func (w *world) beginWork(work *law.Work) {
@@ -198,7 +209,9 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
 						c.came = true
 					}
-					c.stands = !c.came
+					if c.stands = !c.came; !scan.Name.IsZero() {
+						c.at, _ = k.Owner.In(scan.Name)
+					}
 					found[c] = true
 				}
 			}
@@ -277,23 +290,29 @@ func (w *world) askAgain(o object, work *law.Work) records.RecordAsk {
 	return ask
 }
 
-func (w *world) reconsiderRecord(work *law.Work, c candidate) {
-	if w.stepRecord(work, c, 3) {
+// reconsiderRecord returns false if the name is locked by another cascade.
+func (w *world) reconsiderRecord(work *law.Work, c candidate) bool {
+	moves, locked := w.stepRecord(work, c, 3)
+	if moves {
 		panicInvariant("record %s moves on and on", c.object)
 	}
+	return !locked
 }
 
 // stepRecord takes at most so many steps. It reports whether the record has left a zone and enters another in the
-// next step (I1).
-func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves bool) {
+// next step (I1), and whether another cascade has locked the name.
+func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves, locked bool) {
 	for range most {
 		r := w.records[c.object]
 		if r == nil || r.record.UID != c.uid {
-			return false
+			return false, false
 		}
 		ask := w.askAgain(c.object, work)
+		ask.Came = ask.Before == nil && !c.at.IsZero() && r.placed.FQDN == c.at
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })
-		if out.Refusal != nil {
+		if out.Refusal != nil && out.Refusal.Kind == law.Later && ask.Before != nil {
+			return false, true
+		} else if out.Refusal != nil {
 			panicInvariant("a cascade is refused, and would be for ever: %v", out.Refusal)
 		}
 		plan := out.Plan
@@ -307,10 +326,10 @@ func (w *world) stepRecord(work *law.Work, c candidate, most int) (moves bool) {
 		r.placed, r.waits = *plan.Record, plan.Orphan
 		w.countPendingCuts()
 		if plan.Record.Reason != law.ReasonMoving {
-			return false
+			return false, false
 		}
 	}
-	return true
+	return true, false
 }
 
 func (w *world) reconsiderZone(work *law.Work, c candidate) {

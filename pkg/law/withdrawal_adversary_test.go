@@ -248,8 +248,11 @@ func (s *siege) carryOutNext() {
 	}
 	i := slices.IndexFunc(s.outbox, func(w *law.Work) bool { return w.By == next })
 	work := s.outbox[i]
-	s.carryOut(work)
-	s.outbox = slices.Delete(s.outbox, i, i+1)
+	through := s.carryOut(work)
+	if s.outbox = slices.Delete(s.outbox, i, i+1); !through {
+		s.outbox = append(s.outbox, work)
+		return
+	}
 	if period, ok := s.starts[work.ID]; ok {
 		s.gone = max(s.gone, s.ran+period)
 		delete(s.starts, work.ID)

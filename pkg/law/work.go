@@ -105,7 +105,7 @@ type Place struct {
 type ScanKind string
 
 const (
-	// ScanMembers: the records of the zone with uid Zone at or below Owner.
+	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is that of a removed zone.
 	ScanMembers ScanKind = "members"
 	// ScanWaiting: objects waiting at or (not Exact) below (View, Name).
 	ScanWaiting ScanKind = "waiting"
@@ -133,6 +133,11 @@ type Scan struct {
 	Target *Ref      `json:"target,omitempty"`
 	// Namespaces; none: all.
 	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// Scan returns the scan of the zone's records.
+func (o Origin) Scan() Scan {
+	return Scan{Kind: ScanMembers, Zone: o.Zone, Owner: name.Apex, Name: o.Name}
 }
 
 // Of reports whether the scan includes a namespace.

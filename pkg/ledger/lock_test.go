@@ -137,6 +137,58 @@ func TestLock_endsBeforeWhatWaitsIsTried_S2_11(t *testing.T) {
 	st.MustBeClean()
 }
 
+// A zone goes, and so does the zone above, to which its records move: the second cascade brings all of them, though the
+// first is interrupted.
+func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	var steps, holdAt atomic.Int64
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	s := st.Server(func(c *ledger.Config) {
+		c.Fault = func(point string) {
+			if point == "cascade-step" && steps.Add(1) == holdAt.Load() {
+				reached <- struct{}{}
+				<-goOn
+			}
+		}
+	})
+	s.Run()
+	for _, z := range []struct{ namespace, name, fqdn string }{
+		{"platform", "top", "example.org."}, {"platform", "kid", "kid.example.org."}, {"team", "low", "low.kid.example.org."},
+	} {
+		store.Must(s.CreateZone(store.Zone(z.namespace, z.name, z.fqdn, store.Allow("a", "*"), store.Allow("b", "*"),
+			v1alpha1.DelegationRule{Zones: []string{"*"}})))
+	}
+	const n = 20 // more than one step
+	for i := range n {
+		at := fmt.Sprintf("h%d.low.kid.example.org.", i)
+		store.Must(s.CreateRecord(t.Context(), store.Record("a", fmt.Sprint("r", i), at, "A", "192.0.2.1")))
+	}
+	st.Settle()
+	steps.Store(0)
+	holdAt.Store(2)
+	must.Succeed(t, s.DeleteZone("team", "low"))
+	<-reached // the step after the first 16 records
+	must.Succeed(t, s.DeleteZone("platform", "kid"))
+	waitUntil(t, "all records are in the zone above", func() bool {
+		for _, r := range s.ListRecords("a") {
+			if r.Status.ZoneRef == nil || r.Status.ZoneRef.Name != "top" {
+				return false
+			}
+		}
+		return true
+	})
+	for i := range n {
+		r := store.Record("b", fmt.Sprint("thief", i), fmt.Sprintf("h%d.low.kid.example.org.", i), "A", "192.0.2.66")
+		if _, err := s.CreateRecord(t.Context(), r); !apierrors.IsForbidden(err) && !apierrors.IsTooManyRequests(err) {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+	}
+	goOn <- struct{}{}
+	st.Settle()
+	st.MustBeClean()
+}
+
 func TestLock_endsWithoutItsWork_S2_10(t *testing.T) {
 	t.Parallel()
 	st := store.New(t, store.Unchecked)

@@ -73,7 +73,7 @@ func TestSerial_isRememberedForExpireWhateverTheClock_S6_10(t *testing.T) {
 // Servers store their counts from time to time. The total is at least expire.
 func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 	t.Parallel()
-	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), Zone: "uid"}
+	last := &law.LastSerial{Serial: 7, Left: int64(v1alpha1.DefaultExpire), From: []law.Origin{{Zone: "uid"}}}
 	if _, due := ledger.Keep(*last, ledger.KeepsFor-time.Second); due {
 		t.Error("it is written before it is time")
 	}
@@ -85,7 +85,7 @@ func TestSerial_whatIsKeptAddsUp_S6_10(t *testing.T) {
 			t.Fatal("it is not written")
 		}
 		counted += step
-		if writes++; next != nil && (next.Serial != 7 || next.Zone != "uid" || next.Left >= last.Left) {
+		if writes++; next != nil && (next.Serial != 7 || len(next.From) != 1 || next.Left >= last.Left) {
 			t.Fatalf("%+v became %+v", last, next)
 		}
 		last = next

@@ -171,10 +171,12 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 
 // refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
 // passes, but for a DNAME, the only type that would keep the moving names out. Data without a rule passes, to get
-// 403. A cascade passes with Records from a zone, and with waiting Records if the lock is theirs (S2.14).
+// 403. A cascade passes with the Records of its lock, with Records that have left their zone for this one, and with
+// waiting Records if the lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
-	if x.ask.Cascade && (x.ask.Stood || !x.isNew()) {
+	own := x.holding.IsLockedBy(x.ask.Work)
+	if x.ask.Cascade && (!x.isNew() || x.ask.Stood && (own || x.ask.Before == nil) || x.ask.Came && own) {
 		return nil
 	}
 	holding := x.holding.WithoutReplacement(x.ask.Work)

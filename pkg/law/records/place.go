@@ -23,7 +23,9 @@ type RecordAsk struct {
 	Cascade bool
 	// Stood is set for a record between two zones (S2.9), by a cascade for a record in a zone, too.
 	Stood bool
-	Now   time.Time
+	// Came is set by a cascade for a record that waits under the name that it had in a removed zone.
+	Came bool
+	Now  time.Time
 	// By is the user, for the journal.
 	By string
 	// WorkID is for an outbox item of the plan.

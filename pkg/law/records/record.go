@@ -67,6 +67,9 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveHome(plan, home, homeHolding)
 	}
 	if home != nil && home.UID != p.zone.UID {
+		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
+			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
+		}
 		// A transaction changes one zone (I1): the record leaves now, and the next step adds it to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
@@ -144,6 +147,9 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	x.readFacts()
 	x.countRemoved()
 	if x.added != nil {
+		if locked := x.refuseLocked(); locked != nil && d.ask.Cascade && d.ask.Before != nil {
+			return nil, locked // the cascade of the lock brings the record
+		}
 		refusal, awaited := x.admitAdded(plan), ""
 		var waits law.Warning
 		if refusal != nil {

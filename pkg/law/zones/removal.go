@@ -60,18 +60,21 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
+	from := append([]law.Origin{{Zone: z.UID, Name: z.FQDN()}}, holding.Origins()...)
 	var locks name.Name
 	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // records may still be on their way from another zone
-		last.Zone, locks = z.UID, z.FQDN()
+		last.From, locks = from, z.FQDN()
 	}
 	plan.Writes = append(plan.Writes,
 		law.Write{Key: law.HoldingKey(z.View, z.FQDN())},
 		law.Write{Key: law.LastSerialKey(z.View, z.FQDN()), Value: last})
 	plan.Work = &law.Work{ID: ask.WorkID, Reason: reason, View: z.View, By: by, Since: ask.Now.Unix(), Purge: z.UID,
 		Ends: holding.Withdrawn != "", Scans: []law.Scan{
-			{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex},
 			{Kind: law.ScanReferring, Target: &law.Ref{Namespace: z.Namespace, Name: z.Name}, View: z.View, Name: z.FQDN()},
 		}}
+	for _, o := range from {
+		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
+	}
 	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
 	// Also zones below (S3.4), and waiting objects there, kept out by this zone or referring to a shorter one (S2.5,
@@ -85,6 +88,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	}
 	if gaining != nil {
 		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())
+		h = h.WithOrigins(ask.WorkID, from[1:])
 		plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, at), Value: h})
 		plan.Work.Zones = []law.Place{{Ref: gaining.Ref, View: z.View, FQDN: at}}
 	}

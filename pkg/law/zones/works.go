@@ -108,9 +108,9 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 		after := *z
 		after.Ending = false
 		plan.Zone = &law.ZoneChange{Zone: &after}
-		if last != nil && last.Zone == z.UID {
+		if last != nil && slices.ContainsFunc(last.From, func(o law.Origin) bool { return o.Zone == z.UID }) {
 			kept := *last
-			kept.Zone = ""
+			kept.From = nil
 			plan.Writes = []law.Write{{Key: law.LastSerialKey(place.View, place.FQDN), Value: &kept}}
 		}
 		scan := law.Scan{Kind: law.ScanPending, Target: z.ZoneRef}

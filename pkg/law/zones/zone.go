@@ -134,7 +134,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 			h.Works[len(h.Works)-1].TakesIn = true
 			change.Holding, plan.Work.TakesIn = &h, true
 		}
-		d.joinMove(plan, change, s, last)
+		joinMove(plan, change, last)
 	}
 	if r := d.advanceHeader(change, z, nil); r != nil {
 		return nil, r
@@ -148,7 +148,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 // touchesAny reports whether a new zone needs a cascade: records, zones or Delegations may have to be decided anew.
 // Most zones need none, and are settled in the transaction that creates them (S7.2).
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
-	return s.taken > 0 || last != nil && last.Zone != "" || slices.ContainsFunc(touched, func(k law.Key) bool {
+	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
 		return found != nil && found.Any
 	})
@@ -188,15 +188,15 @@ func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason st
 
 // joinMove adds the records of the name's last zone to a zone made anew, if their cascade is not finished: they move
 // here instead (S2.10).
-func (d *zoneDecision) joinMove(plan *law.Plan, change *law.ZoneChange, s *zonePlace, last *law.LastSerial) {
-	if last == nil || last.Zone == "" || last.Zone == change.Zone.UID {
+func joinMove(plan *law.Plan, change *law.ZoneChange, last *law.LastSerial) {
+	if last == nil {
 		return
 	}
-	h := *change.Holding
-	h.Works = append(slices.Clone(h.Works), law.StandingWork{ID: plan.Work.ID, Losing: last.Zone, Locks: s.fqdn, Since: d.ask.Now.Unix(),
-		Own: true})
-	change.Holding = &h
-	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanMembers, Zone: last.Zone, Owner: name.Apex})
+	from := slices.DeleteFunc(slices.Clone(last.From), func(o law.Origin) bool { return o.Zone == change.Zone.UID })
+	change.Holding = change.Holding.WithOrigins(plan.Work.ID, from)
+	for _, o := range from {
+		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
+	}
 }
 
 func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before *content.Header) *law.Refusal {

@@ -164,7 +164,7 @@ var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
 // ZoneRooms lists the kinds of keys purged with a zone, in this order. A new zone at the name reads members of the
-// earlier zone (law.LastSerial.Zone) until the earlier Records are released (S2.10). The last kinds name the RRsets
+// earlier zone (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets
 // to withdraw from a provider that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}

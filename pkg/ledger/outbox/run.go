@@ -12,6 +12,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -138,7 +139,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	switch {
 	case err == nil, errors.Is(err, commit.ErrThrough), errors.Is(err, commit.ErrElsewhere):
 		box.com.Disown(s.Work.ID)
-	case errors.Is(err, journal.ErrDelivered):
+	case errors.Is(err, journal.ErrDelivered), apierrors.IsTooManyRequests(err):
 		box.countFailure(s.Work.ID, longestWait)
 	case ctx.Err() == nil:
 		klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason,
@@ -181,7 +182,7 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 
 const (
 	// After a failure, a work pauses before each retry, twice as long each time, up to longestRest. longestWait is
-	// the limit while it waits for Delivery.
+	// the limit while it waits for Delivery, or for another cascade (law.Later).
 	firstRest   = time.Second
 	longestRest = 5 * time.Minute
 	longestWait = 10 * time.Second

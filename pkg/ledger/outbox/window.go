@@ -28,6 +28,7 @@ type candidate struct {
 	came    bool   // moves from another zone
 	stands  bool   // is in the zone
 	keptOut string // law.Waiting.KeptOut
+	at      string // the fqdn in a removed zone
 }
 
 // maxWindow bounds the candidates of a cascade in memory, to about five megabytes. If there are more, each window
@@ -178,8 +179,16 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 		return c, false, nil
 	}
 	c.letter = layout.WaitingRecord
-	if _, _, c.Namespace, c.Name, err = box.mem.Layout.ParseMember(string(kv.Key)); err != nil || !scan.Of(c.Namespace) {
+	_, owner, namespace, object, err := box.mem.Layout.ParseMember(string(kv.Key))
+	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Of(namespace) {
 		return c, false, err
+	}
+	if !scan.Name.IsZero() {
+		at, err := owner.In(scan.Name)
+		if err != nil {
+			return c, false, err
+		}
+		c.at = at.String()
 	}
 	var m law.Member
 	if err := layout.Decode(kv.Value, &m); err != nil {
