@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
-	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/inprocess"
 	"kubi.zone/kubizone/pkg/law"
@@ -266,13 +264,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Withdrawing:   s.classes.Withdrawing,
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
-		Sources: &sources{
-			client: s.ledger.Client(),
-			members: func(uid string, owner name.Rel) string {
-				return strings.TrimSuffix(keys.Key(law.MemberKey(uid, owner, "", "")), "/")
-			},
-			records: records,
-		},
+		Sources:       &sources{s.ledger, records},
 	}); err != nil {
 		return err
 	}

@@ -11,9 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -27,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -217,11 +216,9 @@ func held(err error) error {
 	return err
 }
 
-// sources finds the Records at a name by the ledger's member keys, and reads them from the watch cache.
+// sources finds the Records at a name by the ledger, and reads them from the watch cache.
 type sources struct {
-	client *clientv3.Client
-	// members returns the key prefix of a zone's members at an owner; namespace/record follows.
-	members func(uid string, owner name.Rel) string
+	ledger  *ledger.Ledger
 	records rest.Getter
 }
 
@@ -235,18 +232,13 @@ func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner na
 	if !inside {
 		return nil, nil
 	}
-	prefix := s.members(string(object.UID), relative)
-	answer, err := s.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	members, err := s.ledger.MembersAt(ctx, string(object.UID), relative)
 	if err != nil {
 		return nil, fmt.Errorf("members of zone %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	var found []*v1alpha1.Record
-	for _, kv := range answer.Kvs {
-		namespace, record, ok := strings.Cut(string(kv.Key[len(prefix):]), "/")
-		if !ok {
-			continue
-		}
-		got, err := s.records.Get(genericapirequest.WithNamespace(ctx, namespace), record, &metav1.GetOptions{ResourceVersion: "0"})
+	for _, at := range members {
+		got, err := s.records.Get(genericapirequest.WithNamespace(ctx, at.Namespace), at.Name, &metav1.GetOptions{ResourceVersion: "0"})
 		if apierrors.IsNotFound(err) {
 			continue
 		}
