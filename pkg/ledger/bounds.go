@@ -11,25 +11,20 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// bounds are the limits and periods of a ledger that no flag sets.
 type bounds struct {
-	// journalOctets is journal.JournalOctets.
 	journalOctets int
-	// slowCommit is commit.SlowCommit.
-	slowCommit time.Duration
-	// serialsEvery is the period of sweeps of last serials; maxLeftBy of them stay for each namespace.
+	slowCommit    time.Duration
+	// serialsEvery is the period of sweeps of last serials; maxLeftBy of them stay in each namespace.
 	serialsEvery time.Duration
 	maxLeftBy    int
-	// usageEvery is the period of counting the Records of Delegations.
-	usageEvery time.Duration
-	// takenWithin bounds the time for counting revoked objects (S2.16).
-	takenWithin time.Duration
-	// migrations are those of this program. olderEnd is the time for servers of older programs to end, and
-	// lockSeconds the time for which the lock of a migration outlives its server.
+	usageEvery   time.Duration
+	takenWithin  time.Duration
+	// olderEnd is the time for older servers to end, lockSeconds the time for which a migration's lock outlives a
+	// killed server.
 	migrations  []migration
 	olderEnd    time.Duration
 	lockSeconds int
-	// checkEvery and dropGuards are those of facts.Config, for negative controls: such tests must find damage.
+	// checkEvery and dropGuards are those of facts.Config, for negative controls.
 	checkEvery int64
 	dropGuards string
 }

@@ -20,14 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// MaxRecordsRead bounds the Records read by RecordsAt: as many as may have values at one name (S5.8).
+// MaxRecordsRead bounds the Records read by RecordsAt (S5.8).
 const MaxRecordsRead = law.MaxValuesAtName
 
 // ErrTooManyRecords: the names have more than MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns the Records of a namespace at names of a zone, by name. The namespace pays for the reads.
-// Records that are deleted or leave the zone meanwhile are omitted. The error is ErrTooManyRecords or etcd's.
+// RecordsAt returns a namespace's Records at names of a zone, by name. The namespace pays for the reads. Records that
+// leave the zone meanwhile are omitted. Errors are ErrTooManyRecords and etcd's.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -63,10 +63,9 @@ func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex n
 	return found, err
 }
 
-// readAtOnce is the number of reads in a transaction, below the limit of any etcd.
+// readAtOnce is below etcd's limit of operations.
 const readAtOnce = 100
 
-// readAll executes reads, many in a transaction, and calls take for the results in order.
 func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mvccpb.KeyValue) error) error {
 	for some := range slices.Chunk(reads, readAtOnce) {
 		l.mem.Stats.Reads.Add(1)
@@ -85,8 +84,8 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets from a zone's spec, and the values of the NS Records at its apex, as defined. It
-// returns nothing if the zone is gone. The namespace pays.
+// ReadApex returns the RRsets from a zone's spec, and the values of the apex NS Records; nothing if the zone is gone.
+// The namespace pays.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Ask: func(seen *law.Seen) law.Outcome {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write of a Delegation is one transaction. It writes the object, its Zone with a new revision and the same
-// content, the rules/ keys of the namespaces, and an outbox item to decide the Records of these again (S4.3).
+// A write of a Delegation puts the object, its Zone with a new revision and the same content, the rules/ keys of the
+// namespaces, and an outbox item to decide their Records again (S4.3).
 
 // Delegations decorates the raw storage of Delegations. raw must use a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
@@ -33,7 +33,6 @@ type delegationWrite struct {
 	l *Ledger
 }
 
-// delegationUnchanged reports whether an update of a Delegation needs no decision.
 func delegationUnchanged(before, after *v1alpha1.Delegation) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
 		before.Annotations[v1alpha1.AnnotationReleaseNow] == after.Annotations[v1alpha1.AnnotationReleaseNow]

@@ -14,18 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// EarlyRecord decides a Record write before it begins, from this server's memory, so that an allowed write costs no
-// read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`), "" if there is none or memory does
-// not suffice. The error is the 403 of the write itself, proved by a transaction that compares all facts of the
-// decision. Doubtful cases, and 422, are left to the write. before is nil for a creation. The objects are not
-// changed.
+// EarlyRecord decides a Record write from this server's memory before it begins, so that an allowed write costs no
+// read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`); "": none, or memory does not suffice.
+// The error is the write's 403, proved by a transaction that compares all facts. Doubtful cases, and 422, are left to
+// the write. before is nil for a creation. The objects are not changed.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if objects.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
-	// The right to a name does not depend on the data. Without data there is no parsing and hashing, the larger part
-	// of a decision.
+	// The right to a name does not depend on the data. Parsing and hashing data is the larger part of a decision.
 	ask, _, err := l.recordAsk(ctx, before, after, objects.RecordWithoutData)
 	if err != nil {
 		return "", nil
@@ -48,7 +46,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 	if set, _ := setOf(ctx); set != nil {
 		return "", nil // other writes of the set may make room
 	}
-	// The write will be refused. With the data, another reason may come first.
+	// With the data, another reason may come first.
 	if ask, _, err = l.recordAsk(ctx, before, after, objects.LawRecord); err != nil {
 		return "", nil
 	}

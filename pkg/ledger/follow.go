@@ -29,32 +29,31 @@ type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since has the steps after the delivered content, if that is earlier and the journal has all of them (S7.2,
-	// S7.5).
+	// Since has the steps after the delivered content, if that is earlier and the journal has them all (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets of the definition in canonical order, with delegated children's cuts. Each Record has an
-	// RRset of its own; RRsets of the same owner and type are to be merged.
+	// Sets are the RRsets of the definition in canonical order, with children's cuts. Each Record has its own; the
+	// caller merges those of the same owner and type.
 	Sets []content.RRset
 }
 
-// Sink receives the zones from Follow. Its methods are called one after the other.
+// Sink receives the zones from Follow, in sequential calls.
 type Sink interface {
-	// Reset begins a new start. Zones without a Base from here on are gone.
+	// Reset begins a new start. Zones without a new Base are gone.
 	Reset()
 	// Base passes a zone of the start.
 	Base(Base)
-	// Unreadable names a Zone of the start whose object cannot be read, so it gets no Base.
+	// Unreadable names a Zone of the start without a Base, because its object cannot be read.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the start: all zones were passed.
+	// Ready ends the start.
 	Ready()
 	// Apply passes a journal transaction of the zone with this uid.
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow feeds a view of every zone until ctx ends: all zones at one revision, then every journal transaction in
-// order (I2). An interrupted watch continues. If etcd has compacted the next revision, Follow starts again.
+// Follow feeds a view of every zone until ctx ends: all zones at a revision, then every journal transaction in order
+// (I2). An interrupted watch continues. If etcd has compacted the next revision, Follow starts again.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -93,7 +92,6 @@ func (l *Ledger) followJournal(ctx context.Context, sink Sink, rev int64) error 
 	}, clientv3.WithFilterDelete())
 }
 
-// readBase passes every zone with its records and cuts at one revision, which it returns.
 func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	sink.Reset()
 	r := &baseReader{l: l, sink: sink, bases: map[string]*Base{}}
@@ -113,18 +111,16 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader collects the content of zones at revision rev, set by the first read.
-//
-// A damaged object stops no other. The view of its zone cannot be proven: without the object, the content does not
-// fit the content state.
+// baseReader collects zones at revision rev, set by the first read. A damaged object stops no other: without the
+// object, the content does not fit the content state, so no view of its zone is proven.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
 	rev   int64
-	bases map[string]*Base // by the uid of the zone
+	bases map[string]*Base // by uid
 }
 
-// skip logs an unreadable value. It returns an error only if ctx has ended.
+// skip logs an unreadable value. The only error is the end of ctx.
 func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -174,7 +170,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 		}
 		b := r.bases[a.Zone.UID]
 		if b == nil {
-			return nil // its zone is gone; the cascade follows
+			return nil // the cascade follows
 		}
 		if a.Owner.IsZero() {
 			var ok bool
@@ -202,8 +198,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince reads the steps of an unsettled zone after the delivered content. If the journal lacks them, the zone is
-// served again when settled.
+// readSince: without the steps, an unsettled zone is served again when settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -211,7 +206,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present steps may still fit. Otherwise the journal cannot be followed from rev either, and all is read
+		// The present steps may still fit. If not, the journal cannot be followed from rev either, and all is read
 		// again.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)

@@ -14,26 +14,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// stored is the value of the config key.
 type stored struct {
-	// Format is the number of the last migration executed, FirstFormat before the first.
+	// Format is the last executed migration's number, FirstFormat before the first.
 	Format int `json:"format"`
-	// LeastReader is the least format that a program must know to read and write the store.
+	// LeastReader is the least format that a program must know to use the store.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key encrypts internal values (encryption.Key). It is itself encrypted by the transformer of Records; empty: no
+	// Key encrypts internal values (encryption.Key), and is encrypted by the transformer of Records; empty: no
 	// encryption.
 	Key []byte `json:"key,omitempty"`
 }
 
 const (
-	// FirstFormat is the lowest format that this package reads. Stores of lower formats cannot be migrated.
+	// FirstFormat is the lowest readable format. Stores of lower formats cannot be migrated.
 	FirstFormat = 24
-	// Format is the newest known format: the number of the last migration, or FirstFormat.
+	// Format is the newest known format: of the last migration, or FirstFormat.
 	Format = FirstFormat
 )
 
-// checkFormat returns an ErrFormat if a program with these migrations must not read the store.
 func (c stored) checkFormat(all []migration) error {
 	if newest := newestFormat(all); c.LeastReader > newest {
 		return formatError(fmt.Sprintf("the store is of format %d, for programs that know format %d or later, and this kubizone knows %d: "+
@@ -52,13 +50,12 @@ func CheckFirstFormat(format int) error {
 		"export its zones with kubizone export, and load them into a new store with kubizone import", format, FirstFormat))
 }
 
-// formatError is an ErrFormat that names the format and the remedy.
 type formatError string
 
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced is a KV that writes nothing after a newer version has taken the store over.
+// fenced writes nothing after a newer version has taken the store over.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool
@@ -85,7 +82,6 @@ func (r refused) Then(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Else(...clientv3.Op) clientv3.Txn       { return r }
 func (r refused) Commit() (*clientv3.TxnResponse, error) { return nil, outgrownError() }
 
-// outgrownError is the clients' error from a server that ends because a newer version has taken the store over.
 func outgrownError() error {
 	ends := apierrors.NewServiceUnavailable("a newer kubizone has taken the store over, and this server ends; " +
 		"nothing was written: try again, and another server answers")
@@ -97,5 +93,5 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// ErrFormat: this program must not read the store, because another kubizone has written it.
+// ErrFormat: this program must not read the store, written by another kubizone.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")

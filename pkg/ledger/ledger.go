@@ -26,42 +26,42 @@ import (
 
 // Config configures a Ledger.
 type Config struct {
-	// Client is required. The ledger does not close it.
+	// Client is required, and not closed by the ledger.
 	Client *clientv3.Client
 	// Prefix is the prefix of all keys, without a trailing slash; required.
 	Prefix string
-	// Zones and Records are the codecs of the objects; required. If Records are encrypted, internal values are too.
+	// Zones and Records are required codecs. If Records are encrypted, internal values are too.
 	Zones, Records objects.ObjectCodec
-	// Delegations is the codec of Delegations; zero: that of Records.
+	// Delegations is a codec; zero: that of Records.
 	Delegations objects.ObjectCodec
-	// Deliveries is the codec of Deliveries; zero: there are none, and no journal is kept for them.
+	// Deliveries is a codec; zero: no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of steps kept for each zone; 0: journal.JournalSteps. Fewer are kept if steps are
-	// long (journal.JournalOctets), and more until a provider has confirmed them.
+	// JournalSteps is the number of kept steps for each zone; 0: journal.JournalSteps. Fewer long steps are kept
+	// (journal.JournalOctets), and more until a provider has confirmed them.
 	JournalSteps int
 	// DefaultClass reports whether a default class delivers the zones of a namespace and view without class; nil:
-	// none does. It must answer from memory, as every write of content calls it, with true if not yet known. Only
-	// Ready depends on the result, which the controller corrects (S6.13).
+	// false. Every write of content calls DefaultClass, so answer from memory, with true if not yet known. The
+	// controller corrects the resulting Ready (S6.13).
 	DefaultClass func(namespace, view string) bool
-	// NameServers reports whether every class of a zone has name servers of its own for the zone (S6.15); nil:
-	// false. It must answer from memory, as every write of a Zone calls it. After a change of a class the controller
-	// writes Ready, and that write calls NameServers.
+	// NameServers reports whether every class of a zone has its own name servers for the zone (S6.15); nil: false.
+	// Every write of a Zone calls NameServers, also the controller's of Ready after a change of a class, so answer
+	// from memory.
 	NameServers func(*v1alpha1.Zone) bool
-	// Terminating reports whether a namespace is being deleted, as far as this server knows; nil: none is. It must
-	// answer from memory, as cascades call it for each object (S2.6).
+	// Terminating reports whether a namespace is being deleted, as far as this server knows; nil: false. Cascades
+	// call Terminating for each object, so answer from memory (S2.6).
 	Terminating func(namespace string) bool
-	// Held is called when a write of this server begins a hold of a zone by a mass deletion (S7.5). It must not
-	// block. Optional.
+	// Held is called when a write of this server begins a hold by a mass deletion (S7.5), and must not block.
+	// Optional.
 	Held func(*v1alpha1.Zone)
-	// News is called with the effects of this server's writes in a zone on other namespaces (S4.25, S4.26). It must
-	// not block. Optional.
+	// News is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
+	// block. Optional.
 	News func(*v1alpha1.Zone, []law.News)
-	// Withdrawn is called when a cascade of this server has withdrawn a Record or Zone, or kept one because a rule
-	// came back (S2.12, S3.5). It must not block. Optional.
+	// Withdrawn is called when a cascade of this server has withdrawn a Record or Zone, or kept the object because a
+	// rule came back (S2.12, S3.5), and must not block. Optional.
 	Withdrawn outbox.Announce
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// Fault is called at named points of a write, for tests that kill or delay there; may be nil.
+	// Fault is called at named points of a write, for tests that kill or delay there. Optional.
 	Fault func(point string)
 	// TryEvery is the period of rounds that try waiting objects (S2.7); 0: a minute.
 	TryEvery time.Duration
@@ -84,7 +84,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger commits the decisions of the law. All storage of a server shares one.
+// Ledger commits the decisions of the law. All storage of a server shares it.
 type Ledger struct {
 	config   Config
 	bounds   bounds
@@ -94,38 +94,37 @@ type Ledger struct {
 	box      *outbox.Outbox
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
-	// plain is true if the store had no key when it was opened. This ledger then reads no encrypted values.
+	// plain: the store had no key at the start, so encrypted values are not read.
 	plain bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions. It ends with the client in
-// Config.
+// Client returns the client that decrypts internal values and maps revisions to versions, and ends with Config's.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
-// Run processes the outbox, pending cuts and zones held back too long, until ctx ends.
+// Run processes the outbox, pending cuts and overdue zones, until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
 
 // HeldZones returns the number of zones that mass deletions hold (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
-// Steps returns the steps of a zone after the serial since up to step n, oldest first, and the content state at
-// since, which proves them. It returns ErrTrimmed if the journal does not reach back to since, or the zone never had
-// that serial.
+// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since, as
+// their proof. The error is ErrTrimmed if the journal does not reach back to since, or the zone never had that
+// serial.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps returns all kept steps of a zone up to step n, as Steps does: from the oldest serial with a known
-// content state, or from the creation of the zone. It returns ErrTrimmed if there are none.
+// HeldSteps is Steps from the oldest serial with a known content state, or from the creation of the zone. The error
+// is ErrTrimmed if there are none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-// Left returns the RRsets that an ended zone had since a serial. It returns ErrTrimmed if they are unknown, or the
+// Left returns the RRsets that an ended zone had since a serial. The error is ErrTrimmed if they are unknown, or the
 // zone had another name since.
 func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 	return l.jr.Left(ctx, zone, since)

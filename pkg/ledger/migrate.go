@@ -20,14 +20,13 @@ import (
 const (
 	// lockSeconds is the time for which the lock outlives a killed server.
 	lockSeconds = 10
-	// olderEnd is the time for older servers to end after config tells them to. They watch config.
+	// olderEnd is the time for older servers, which watch config, to end.
 	olderEnd = 5 * time.Second
 )
 
-// errLockLost: the lock went to another server, which continues.
+// errLockLost: the lock went to another server.
 var errLockLost = errors.New("another server carries the migration out")
 
-// migrateStore executes the missing migrations, or waits until another server has.
 func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
 	for {
 		_, config, err := s.readConfig(ctx)
@@ -81,7 +80,6 @@ func (l *Ledger) migrateLocked(ctx context.Context, s *store) error {
 	return nil
 }
 
-// noteReached records the migration in the config key.
 func (m *migrating) noteReached(ctx context.Context, s *store) error {
 	for {
 		kv, config, err := s.readConfig(ctx)
@@ -99,7 +97,7 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 	}
 }
 
-// migrations are in the order of their numbers, which follow FirstFormat without a gap. There is none yet.
+// migrations are in the order of their numbers, without a gap after FirstFormat.
 var migrations []migration
 
 type migrating struct {
@@ -108,7 +106,7 @@ type migrating struct {
 	lock   *concurrency.Mutex
 }
 
-// commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, and
+// commitLocked sends a transaction that also compares the lock. False: another compare failed. The error is
 // errLockLost without the lock.
 func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
@@ -124,39 +122,38 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 	return false, nil
 }
 
-// A migration changes the form of the store. Open executes the missing migrations in order, before it reads anything
-// else. One server does so, and the others wait. Its lock has a lease, and each transaction compares the lock, so
-// that two servers never write at once.
+// A migration changes the form of the store. Open executes the missing migrations in order, before any other read. A
+// single server does so; the others wait. The lock has a lease, and each transaction compares the lock, so that two
+// servers never write at once.
 //
-// To add one, append it to migrations with the next number, raise Format, and write its Run in a file of its own.
+// To add one, append it to migrations with the next number, raise Format, and write Run in a new file.
 //
-//   - Run gets a migrating: client, layout and codecs, and commitLocked for its changes. export_test.go has
-//     functions that rewrite the values under a prefix, and that create ordinary work: move them here with the first
-//     migration that needs one.
-//   - Run must be idempotent: a server may be killed after any transaction, and the next one begins the migration
-//     again. It writes only keys that do not have the new form.
-//   - Run never changes the content of a zone: only decisions of the law change serials (I3). It creates outbox
-//     items for objects to be decided again, whose cascades release, adopt and raise serials as after any write. It
+//   - Run gets a migrating: client, layout and codecs, and commitLocked for changes. export_test.go has functions
+//     that rewrite the values under a prefix, and that create ordinary work: move them here with the first migration
+//     that needs one.
+//   - Run must be idempotent: a server may be killed after any transaction, and the next server begins the
+//     migration again. Run writes only keys without the new form.
+//   - Run never changes the content of a zone: only decisions of the law change serials (I3). Run creates outbox
+//     items for objects to be decided again, whose cascades release, adopt and raise serials as after any write, and
 //     writes the zone's keys before the items: a cascade skips members that are younger than its item.
-//   - OldersMayWrite is true if programs that know only the migration before may read and write the store, meanwhile
-//     and afterwards. Such a migration changes no key of a zone: servers cache those at the zone's revision (I5). If
-//     it is false, leastReader is raised before Run begins: older programs refuse the store, and running ones end
-//     within olderEnd (FollowFormat).
+//   - OldersMayWrite is true if programs that know only the migration before may read and write the store,
+//     meanwhile and afterwards. Such a migration changes no key of a zone: servers cache those at the zone's revision
+//     (I5). If false, leastReader is raised before Run begins: older programs refuse the store, and running servers
+//     end within olderEnd (FollowFormat).
 //   - A new field of a stored object or internal value needs a migration with OldersMayWrite false, if only for its
 //     number: older programs would drop the field when they write the value.
 //
-// To test one, see migrate_test.go for an example of each kind. SetFormat of test/store gives a store the format
-// before. The test puts the old form by the raw client, starts a Server and compares keys, and repeats this with
-// endsThere, which ends the first server in the middle.
+// To test a migration, see migrate_test.go. SetFormat of test/store gives a store the format before. The test puts
+// the old form by the raw client, starts a Server and compares keys, and repeats this with endsThere, which ends the
+// first server midway.
 type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	// Run is nil if the new number in the config key is all.
+	// Run is nil if the new number suffices.
 	Run func(context.Context, *migrating) error
 }
 
-// newestFormat returns the format that a program with these migrations knows.
 func newestFormat(all []migration) int {
 	if len(all) == 0 {
 		return FirstFormat
@@ -164,7 +161,6 @@ func newestFormat(all []migration) int {
 	return all[len(all)-1].Number
 }
 
-// leastReader returns the format that a program must know after all migrations.
 func leastReader(all []migration) int {
 	least := FirstFormat
 	for _, m := range all {

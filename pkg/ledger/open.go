@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Open checks the stored format, or writes it into an empty store. It executes the missing migrations, or waits for
-// the server that does, and loads the names. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// Open checks the stored format, or writes an empty store's, executes the missing migrations, or waits for the server
+// that does, and loads the names. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err

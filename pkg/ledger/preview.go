@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PreviewRecord decides a Record write without writing, and sets after.Status to the result (S7.3). before is nil
-// for a creation, after for a deletion. Errors are those of the write itself.
+// PreviewRecord decides a Record write without writing, and sets after.Status to the result (S7.3). before is nil for
+// a creation, after for a deletion. Errors are those of the write.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)
@@ -57,7 +57,7 @@ func (l *Ledger) PreviewZone(ctx context.Context, before, after *v1alpha1.Zone) 
 		return nil
 	}
 	if after != nil && after.UID == "" {
-		after.UID = types.UID(etcd.NewID()) // a dry run has no uid yet, by which the law tells zones apart
+		after.UID = types.UID(etcd.NewID()) // the law tells zones apart by uid
 		defer func() { after.UID = "" }()
 	}
 	ask, err := l.zoneAsk(ctx, before, after)
@@ -97,7 +97,6 @@ func (l *Ledger) previewInSet(ctx context.Context, s *Set, index int, before, af
 	return a.Err
 }
 
-// previewPaid decides a write without writing. The namespace is charged for the reads (S9.2).
 func (l *Ledger) previewPaid(ctx context.Context, namespace string, w *commit.Write) (law.Outcome, error) {
 	return l.com.Preview(etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1}), w)
 }

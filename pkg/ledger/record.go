@@ -22,8 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records decorates the raw storage of Records: the law decides every write, and the transaction includes the zone.
-// raw must use a client from StorageClient.
+// Records decorates the raw storage of Records. raw must use a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
@@ -40,7 +39,7 @@ type recordWrite struct {
 	l *Ledger
 }
 
-// GuaranteedUpdate lets an update without changes take part in a change set too.
+// GuaranteedUpdate makes an update without changes part of a change set too.
 func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
@@ -58,7 +57,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// Nothing changes, and that must be true when the set is committed.
+		// The object must still be unchanged at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
@@ -123,7 +122,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk returns the request to the law for a client's write. hint is the key of the zone that probably changes.
+// recordAsk: hint is the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
@@ -174,8 +173,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	return a.Out, a.Err
 }
 
-// observeGeneration returns the value to put for a write that leaves the content, and the Record if
-// status.observedGeneration changes; nil: the value is put.
+// observeGeneration returns the Record, too, if status.observedGeneration changes.
 func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
 	if w.after.Generation == w.before.Generation {
 		return nil, put, nil
@@ -186,7 +184,6 @@ func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []b
 	return placed, data, err
 }
 
-// compareOnly takes part in a set with a write that only compares the object.
 func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commit.Outcome, error) {
 	x := w.l.setWrite(ctx, index, w.before, w.after)
 	x.Same = true
@@ -194,7 +191,6 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 	return a.Out, a.Err
 }
 
-// setWrite returns a write of a set that begins from before, with its request to the law.
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
 	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {

@@ -21,46 +21,43 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A change set is a list of writes of Records of one zone, committed as a whole or not at all (S10.1). Each write
-// comes through the ordinary storage of Records (after admission, preconditions, field managers) and waits before
-// the commit until all have come. Then each is decided on the result of the earlier ones, and one transaction
-// commits all.
+// A change set is a list of writes of Records of a zone, committed as a whole or not at all (S10.1). Each write comes
+// through the ordinary storage (after admission, preconditions, field managers) and waits until all have come. Then
+// each is decided on the result of the earlier writes, and a single transaction commits all.
 //
-// Waiting writes hold no lock, so a set blocks no other write, and two sets cannot wait for each other. If the
-// context of any write ends, the set ends.
+// Waiting writes hold no lock, so a set blocks no other write, and two sets cannot wait for each other. The end of
+// any write's context ends the set.
 
-// Set is a change set. Its methods may be called concurrently.
+// Set is a change set, safe for concurrent use.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
 
 	mu    sync.Mutex
 	items []setItem
-	// refused is true if a write was refused before the decision, so nothing is committed.
+	// refused: a write was refused before the decision, so nothing is committed.
 	refused bool
-	// failure is the error of the set as a whole.
 	failure error
-	// over is the reason why nothing more is committed; nil while the set is open.
+	// over is the reason against a further commit; nil while the set is open.
 	over error
-	// deciding is true during the decision of the waiting writes. sent is true if they may be committed, even after
-	// an error.
+	// sent: the writes may be committed, even after an error.
 	deciding, sent bool
-	// zone and serial are those after the commit.
+	// zone and serial are known after the commit.
 	zone   *v1alpha1.AdoptingZone
 	serial int64
 }
 
-// setItem is the state of a write. left is true if the write will not come again, and came after the first time.
+// setItem: a write that left will not come again; came: at least once.
 type setItem struct {
-	waiting                        *commit.SetWrite // unanswered; nil: none
+	waiting                        *commit.SetWrite // nil: none, or answered
 	left, came, creates, unchanged bool
-	grows                          int64 // growth of the object, in octets
+	grows                          int64 // octets
 }
 
 // NewSet returns a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone before the writes (S10.5). It must be called before any write comes.
+// Require sets the prerequisites on the zone (S10.5), before any write comes.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -73,19 +70,18 @@ type setPlace struct {
 	index int
 }
 
-// Context returns a context that makes a write or preview through the storage of Records write i of the set.
+// Context makes a write or preview through the storage of Records write i of the set.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
 
-// setOf returns the set and index of a write under ctx, nil for none.
 func setOf(ctx context.Context) (*Set, int) {
 	p, _ := ctx.Value(setKey{}).(setPlace)
 	return p.set, p.index
 }
 
-// GrowsBy returns the octets by which a write under ctx and the others of its set so far enlarge the store, as the
-// namespace stores all of them or none.
+// GrowsBy returns the octets by which a write under ctx and the earlier writes of its set enlarge the store: the
+// namespace stores all or none.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -101,7 +97,6 @@ func GrowsBy(ctx context.Context, octets int64) int64 {
 	return all
 }
 
-// errSetEnded returns the error of a write that is not refused itself.
 func errSetEnded(why error) error {
 	return &setEndedError{why}
 }
@@ -113,17 +108,15 @@ func (e *setEndedError) Error() string {
 }
 func (e *setEndedError) Unwrap() error { return e.why }
 
-// Status makes the error an API error that Kubernetes' handlers do not retry.
+// Status makes this an API error that Kubernetes' handlers do not retry.
 func (e *setEndedError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded,
 		Message: e.Error()}
 }
 
-// errOthersRefused is the reason if other writes are refused.
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave reports the end of the request of write i, and whether the write was refused. It may be called after the set
-// has answered the write.
+// Leave reports the end of the request of write i, maybe after the set's answer, and whether the write was refused.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true
@@ -149,7 +142,7 @@ func (s *Set) Unchanged(i int) bool {
 	return s.items[i].unchanged
 }
 
-// Creates returns the number of writes that came and create a Record.
+// Creates returns the number of creations that came.
 func (s *Set) Creates() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,29 +154,28 @@ func (s *Set) Creates() (n int) {
 	return n
 }
 
-// Failed returns the error of the set as a whole; nil if there is none, or if it concerns single writes.
+// Failed returns the error of the whole set; nil: none, or of single writes.
 func (s *Set) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// Unwritten reports whether certainly nothing of the set was written. It is valid after all writes have left.
+// Unwritten reports whether certainly nothing was written. The result is valid after all writes have left.
 func (s *Set) Unwritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
-// Committed returns the zone and its serial after the commit; nil without a commit.
+// Committed returns the zone and its serial after the commit; else nil.
 func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
 }
 
-// Abandon ends the set with a cause, the error of all waiting and later writes. It does not stop a decision in
-// progress.
+// Abandon ends the set with a cause, the error of all waiting and later writes. A decision in progress continues.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +195,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady returns the writes if all have come or left, and begins the decision; else nil. The caller holds s.mu.
+// takeReady begins the decision if all have come or left; else nil. The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil
@@ -220,7 +212,6 @@ func (s *Set) takeReady() (all []*commit.SetWrite) {
 	return all
 }
 
-// awaitOthers lets a write wait for the others of the set, and returns its answer.
 func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	w.Answered = make(chan commit.SetAnswer, 1)
 	s.mu.Lock()
@@ -246,11 +237,10 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	case <-w.Ctx.Done():
 	}
 	s.Abandon(context.Cause(w.Ctx))
-	return <-w.Answered // from Abandon, or the decision, which has the same deadline
+	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet decides the waiting writes and answers them. Writes with changed objects are answered so, and come
-// again; the others keep waiting.
+// decideSet: writes with changed objects come again; the others keep waiting.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
@@ -263,7 +253,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
 	if err != nil && !commits {
-		err = errSetEnded(err) // nothing would have been written: the answer is the others' refusals
+		err = errSetEnded(err) // nothing was to be written: the answer is the others' refusals
 	}
 	if commits && !again {
 		s.failure = cmp.Or(err, b.Unmet)
@@ -297,7 +287,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// decisionContext returns the context with the earliest deadline, because the end of any write ends the set.
+// decisionContext has the earliest deadline: the end of any write ends the set.
 func decisionContext(writes []*commit.SetWrite) context.Context {
 	first := writes[0].Ctx
 	for _, w := range writes[1:] {

@@ -17,17 +17,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes receives the sizes from FollowSizes. Its methods are called one after the other.
+// Sizes receives the sizes from FollowSizes, in sequential calls.
 type Sizes interface {
 	// Recount begins a count of all objects.
 	Recount()
-	// Add adds octets to a namespace; they may be negative.
+	// Add adds octets, maybe negative, to a namespace.
 	Add(namespace string, octets int64)
-	// Counted ends the count of all objects.
+	// Counted ends the count.
 	Counted()
 }
 
-// storedOctets returns the StoredOctets of an object. It counts no values if the object does not decode.
 func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod int64) int64 {
 	values := 0
 	switch {
@@ -45,13 +44,13 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
-// sizedResources are the counted resources, in the order of their keys.
+// sizedResources are in key order.
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 
-// FollowSizes reports the octets of each namespace's objects, without Deliveries, to sink until ctx ends: all at one
-// revision, then each change. It stores nothing for single objects, because etcd has the previous values. If etcd
-// has compacted such a value, all objects are counted again.
+// FollowSizes reports to sink, until ctx ends, the octets of each namespace's objects, except Deliveries, at a
+// revision, then each change. etcd has the previous values of changed objects; after a compaction of such a value,
+// all objects are counted again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)
@@ -81,7 +80,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Counted()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// a single watch from the first to the last resource; others between them are skipped below
+	// others between the resources are skipped below
 	from, end := l.mem.Layout.Objects(sizedResources[0]),
 		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {

@@ -26,18 +26,17 @@ import (
 const (
 	// statusesAtOnce is etcd's default limit of operations in a transaction.
 	statusesAtOnce = 128
-	// statusPause bounds the pause after a transaction in favour of clients.
-	statusPause = 20 * time.Millisecond
-	// resignTimeout bounds the return of the lease.
+	// statusPause bounds the pause after a transaction, for clients.
+	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
-	// leaseSeconds is the time after which another server leads if the leading one has died.
+	// leaseSeconds is the time until another server replaces a dead leader.
 	leaseSeconds = 5
 )
 
-// RunElected calls run while this server is elected, and returns when ctx ends, or with an error when its lease has
-// ended. Of all servers on a store at most one is elected, but for a moment after a loss: run must allow for two.
+// RunElected calls run while this server is elected, until ctx ends. The end of the lease is an error. At most one
+// server of a store is elected, but for a moment after a loss: run must allow for two.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// The lease is returned after ctx has ended, but an etcd that does not answer must not delay that for long.
+	// The lease is returned after the end of ctx, within resignTimeout if etcd does not answer.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -70,8 +69,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about most Records of a zone, by uid, in the order of their owners from a cursor on; "" is the begin.
-// next is the cursor to continue with, "" at the end.
+// Members returns about most Records of the zone with this uid, ordered by owner, from a cursor, "" at the begin.
+// next is the next cursor, "" at the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -81,7 +80,7 @@ func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (memb
 	return members, next, err
 }
 
-// MembersAt returns the Records of a zone, by uid, at an owner.
+// MembersAt returns the Records at an owner in the zone with this uid.
 func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (members []law.Ref, err error) {
 	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zone, owner, "", "")), "/")
 	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -92,9 +91,9 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords lets change set the conditions of stored Records of one namespace, and writes those for which it
-// returns true. The namespace is charged for the writes. Records that are absent, or change meanwhile, are left out.
-// changed is the number of written Records, which with an error may be too low.
+// ChangeRecords writes a namespace's stored Records for which change, which sets their conditions, returns true. The
+// namespace pays. Records that are absent or change meanwhile are omitted. changed counts the written Records; with
+// an error, maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	for len(names) > 0 {
@@ -112,7 +111,6 @@ func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []st
 	return changed, ctx.Err()
 }
 
-// changePage is ChangeRecords for one page.
 func (l *Ledger) changePage(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	reads := make([]clientv3.Op, len(names))
@@ -157,14 +155,12 @@ func (l *Ledger) changePage(ctx context.Context, namespace string, names []strin
 	return changed + n, err
 }
 
-// statusPut is a Record to write at its expected revision.
 type statusPut struct {
 	key      string
 	expected int64
 	data     []byte
 }
 
-// putStatuses writes the Records that are at their expected revisions, in one transaction.
 func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int, err error) {
 	for len(puts) > 0 {
 		l.mem.Fault("confirm")

@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the client for the Kubernetes storage of our resources. It turns the optimistic writes of
-// decorated storages into the ledger's transactions, and maps revisions to versions. etcd3.store writes objects only
-// through these two methods; reads and watches pass. client remains unchanged, and must be closed by the caller.
-// versions is Versions(prefix), or nil to keep etcd's revisions, for a storage with one object in each transaction.
+// StorageClient returns the client for the Kubernetes storage of our resources: decorated storages commit their
+// optimistic writes as the ledger's transactions, and revisions become versions. etcd3.store writes objects only
+// through these two methods. client remains unchanged, and must be closed by the caller. versions is
+// Versions(prefix), or nil to keep etcd's revisions, for a storage with one object in each transaction.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New asks the client's endpoints whether they send progress, needed by lists from the cache and
-		// watches with initial events. A versioned client has no endpoints.
+		// etcd3.New asks the client's endpoints for progress notices, needed by lists from the cache and watches with
+		// initial events. A versioned client has no endpoints.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client
@@ -31,10 +31,9 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// optimistic commits a write. The storage decorator passes it in the context.
+// optimistic commits a write, passed in the context by the storage decorator.
 type optimistic interface {
-	// commitWrite writes key at its expected revision (0: absent). put is the value encoded by the store; nil
-	// deletes.
+	// commitWrite writes key at its expected revision (0: absent). put is encoded by the store; nil deletes.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 

@@ -21,14 +21,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat if this program must not read the store. It reads one key and writes nothing, so a
-// server calls it before any other request to etcd.
+// CheckFormat returns ErrFormat if this program must not read the store. A server calls CheckFormat before any other
+// request to etcd, as it only reads a key.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
 }
 
-// ReadStore returns a client that decrypts internal values and maps revisions to versions. It writes nothing. A
+// ReadStore returns a client that decrypts internal values and maps revisions to versions. Nothing is written, and a
 // missing or damaged config key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
@@ -54,20 +54,18 @@ type store struct {
 	client      *clientv3.Client // maps revisions to versions
 	layout      layout.Keys
 	transformer value.Transformer
-	migrations  []migration // known to this program
+	migrations  []migration
 }
 
-// newStore returns a store over a client with etcd's revisions.
 func newStore(client *clientv3.Client, prefix string, transformer value.Transformer, known []migration) *store {
 	return &store{client: versionedClient(client, Versions(prefix)), layout: layout.Keys{Prefix: prefix}, transformer: transformer,
 		migrations: known}
 }
 
-// openStore checks that this program may read and write the store, writes the format into an empty store, and
-// returns a client that decrypts internal values and maps revisions to versions. It executes no migration. If the
-// transformer of Records encrypts, new internal values are encrypted. If the transformer's first provider is not the
-// one that encrypted the store's key, the key is encrypted again, so that the old provider can be removed. Errors
-// are ErrFormat, ErrEncrypted, and etcd's.
+// openStore checks that this program may use the store, writes the format of an empty store, and returns a client
+// that decrypts internal values and maps revisions to versions. If the transformer of Records encrypts, new internal
+// values are encrypted. A key of the store that the transformer's first provider did not encrypt is encrypted again,
+// so that the old provider can be removed. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -77,7 +75,7 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
-// readConfig returns the config key and its value; nil if the store is empty.
+// readConfig returns nil for an empty store.
 func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -100,8 +98,7 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	return r.Kvs[0], config, nil
 }
 
-// tryOpen tries once to open the store. done is false if another server wrote meanwhile, or if the config key was
-// written.
+// tryOpen is not done if another server wrote, or the config key was written.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -143,7 +140,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	return opened, true, nil
 }
 
-// wrapKey writes the store's key, encrypted by the transformer. It returns false if another server wrote meanwhile.
+// wrapKey, like writeConfig, returns false if another server wrote meanwhile.
 func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored, key encryption.Key) (bool, error) {
 	var err error
 	if config.Key, err = key.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
@@ -152,7 +149,6 @@ func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored,
 	return s.writeConfig(ctx, kv, config)
 }
 
-// writeConfig replaces the config key. It returns false if another server wrote meanwhile.
 func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config stored) (bool, error) {
 	key := s.layout.Config()
 	r, err := s.client.Txn(ctx).If(etcd.RevisionIs(key, etcd.ModRevision(kv))).Then(etcd.OpPut(key, layout.Encode(config))).Commit()
@@ -162,8 +158,6 @@ func (s *store) writeConfig(ctx context.Context, kv *mvccpb.KeyValue, config sto
 	return r.Succeeded, nil
 }
 
-// decryptingClient returns the client of a store with a key, and the key. The flag is true if the key should be
-// encrypted again.
 func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.Client, encryption.Key, bool, error) {
 	key, stale, err := encryption.Unwrap(ctx, s.transformer, s.layout.Config(), config.Key)
 	if err != nil {
@@ -174,7 +168,6 @@ func (s *store) decryptingClient(ctx context.Context, config stored) (*clientv3.
 	return client, key, stale, err
 }
 
-// warnReadable logs which values stay readable in etcd.
 func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts bool) {
 	switch {
 	case !encrypts:
@@ -190,9 +183,8 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 // ErrEncrypted: the encryption configuration does not decrypt the key of the store.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key until ctx ends, and then returns nil. It returns ErrFormat if a newer version
-// has taken the store over, or another server has begun to encrypt it. From then on this ledger sends no transaction
-// to etcd.
+// FollowFormat watches the config key until ctx ends, and then returns nil. The error is ErrFormat if a newer version
+// has taken the store over, or another server has begun to encrypt it; then this ledger sends no more transactions.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Versions returns the mapping between etcd's revisions and the resourceVersions of objects under a prefix. Every
-// client needs it that reads or writes objects, or whose revisions are compared with such a client's.
+// Versions returns the mapping between etcd's revisions and the resourceVersions of objects under a prefix. Each
+// client needs it that reads or writes objects, or compares revisions with such a client's.
 func Versions(prefix string) *subrev.Mapping {
 	var resources []string
 	for _, r := range layout.Resources {
@@ -19,12 +19,11 @@ func Versions(prefix string) *subrev.Mapping {
 	}
 	m, err := subrev.New(resources...)
 	if err != nil {
-		panic(err) // clashing names of resources are a bug of package layout
+		panic(err) // a bug of package layout
 	}
 	return m
 }
 
-// versionedClient returns a client with versions. client remains unchanged, and must be closed by the caller.
 func versionedClient(client *clientv3.Client, versions *subrev.Mapping) *clientv3.Client {
 	c := clientv3.NewCtxClient(client.Ctx())
 	c.KV, c.Watcher, c.Lease = client.KV, client.Watcher, client.Lease

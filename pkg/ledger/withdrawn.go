@@ -25,42 +25,36 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write that takes rights away from others, or to its dry run, counts the objects concerned
-// (S2.16). They are read as of the write, and not changed; the cascade may decide them earlier.
+// The response to a write that takes rights away, or to its dry run, counts the objects concerned, as of the write
+// (S2.16). The cascade may decide them earlier.
 
 const (
-	// maxTaken bounds the Records read for one response, and takenWithin the time.
-	maxTaken    = 5000
-	takenWithin = time.Second
-	// maxTakenNames bounds the names in the response.
+	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
+	maxTaken      = 5000
+	takenWithin   = time.Second
 	maxTakenNames = 5
 )
 
-// taking is a write that takes rights away in a zone.
 type taking struct {
-	// zone is the uid of the zone.
+	// zone is a uid.
 	zone string
-	// namespaces are the namespaces concerned; nil: all. At and below names, relative to fqdn, others may be
-	// concerned.
+	// namespaces are those concerned; nil: all. Others may be, too, at and below names, relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
 	// takes returns the judge for a namespace and its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
-	// children are the zones below before the write. at is the revision of the write; 0: the newest.
+	// children are the child zones before the write. at is the revision of the write; 0: the newest.
 	children children
 	at       int64
-	// tell returns the warning for the counted objects of namespaces.
-	tell func(what string, namespaces []string) string
+	tell     func(what string, namespaces []string) string
 }
 
-// takes judges whether a write takes the right to a Record or a child zone.
 type takes struct {
 	record func(r *v1alpha1.Record, n name.Name, t rdata.Type) bool
 	zone   func(n name.Name, h *law.Holding) bool
 }
 
-// takesByRules compares the rules before and after a write.
 func takesByRules(before, after *law.Zone, namespace string) takes {
 	had, has := before.RuleSet(), after.RuleSet()
 	return takes{
@@ -73,10 +67,9 @@ func takesByRules(before, after *law.Zone, namespace string) takes {
 	}
 }
 
-// children are the zones that a parent delegates by rules.
 type children map[law.Key]*law.Holding
 
-// childrenOf returns the zones that a zone delegates by rules.
+// childrenOf returns the zones that a zone, by uid, delegates by rules.
 func (l *Ledger) childrenOf(zone string) children {
 	if zone == "" {
 		return nil
@@ -84,12 +77,11 @@ func (l *Ledger) childrenOf(zone string) children {
 	return l.mem.Holdings(func(h *law.Holding) bool { return h.Parent != nil && h.Parent.UID == zone && !h.Established })
 }
 
-// taken counts the objects no longer allowed, with the first names.
 type taken struct {
 	records, zones int
 	names          []string
 	namespaces     map[string]bool
-	// more is true if some objects were not read.
+	// more: some objects were not read.
 	more bool
 }
 
@@ -100,7 +92,6 @@ func (t *taken) add(namespace, text string) {
 	t.namespaces[namespace] = true
 }
 
-// warnOfTaken warns the client of the objects that the write affects.
 func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
@@ -115,7 +106,6 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: told})
 }
 
-// String returns the numbers of Records and zones, and the first names.
 func (t *taken) String() string {
 	var numbers []string
 	for _, n := range []struct {
@@ -136,7 +126,6 @@ func (t *taken) String() string {
 	return fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
 }
 
-// tellWithdrawal returns the text about objects that a zone's rules no longer allow, and how long they stay.
 func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
 		when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
@@ -151,7 +140,6 @@ func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []s
 	}
 }
 
-// findTaken adds the objects no longer allowed to t. After an error, t is incomplete.
 func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 	namespaces := c.namespaces
 	if namespaces == nil {
@@ -216,7 +204,6 @@ func (l *Ledger) findTaken(ctx context.Context, c taking, t *taken) error {
 	return nil
 }
 
-// namespacesAt returns the namespaces with objects at or below the names of a write.
 func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err error) {
 	for _, n := range c.names {
 		r, err := l.mem.Client.Get(ctx, l.mem.Layout.MembersBelow(c.zone, n), clientv3.WithPrefix(), clientv3.WithKeysOnly(),
@@ -239,8 +226,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of the first Record of a namespace at an owner in the zone with that uid; "":
-// none.
+// FirstMember returns name and uid of a namespace's first Record at an owner in the zone with that uid; "": none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -254,7 +240,6 @@ func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, n
 	return strings.TrimPrefix(string(r.Kvs[0].Key), prefix), m.UID, nil
 }
 
-// eachRecordIn calls do for the Records of a namespace at a revision, until looked reaches maxTaken.
 func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, looked *int, do func(*v1alpha1.Record)) error {
 	key := l.mem.Layout.Record(namespace, "")
 	end := clientv3.GetPrefixRangeEnd(key)
@@ -278,7 +263,6 @@ func (l *Ledger) eachRecordIn(ctx context.Context, namespace string, at int64, l
 	return nil
 }
 
-// readRules reads a namespace's rules from Delegations in a zone, at a revision.
 func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64) ([]law.DelegatedRule, error) {
 	key := l.mem.Layout.Key(law.RulesKey(zone, namespace))
 	r, err := l.mem.Client.Get(ctx, key, clientv3.WithRev(at))
@@ -292,8 +276,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below it, or below the parent
-// of a new one, before the write; nil: unchanged.
+// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below, or below a new zone's
+// parent, before the write; nil: unchanged.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -321,16 +305,16 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
 }
 
-// warnOfUnlisted warns the creator of a zone about established zones below that no rule lists (S3.4). Establishing a
-// zone needs a right to the name, and no tenant may do so above another namespace's zone (S4.15), so the names reveal
-// nothing private (S1.8).
+// warnOfUnlisted warns the creator of a zone of established zones below without a rule (S3.4). Establishing needs a
+// right to the name, and no tenant may establish above another namespace's zone (S4.15), so the names reveal nothing
+// private (S1.8).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
 	key := law.ZonesBelowKey(made.View, made.FQDN())
 	r, err := l.mem.Client.Get(within, l.mem.Layout.Key(key), clientv3.WithPrefix(), clientv3.WithLimit(maxTaken), clientv3.WithRev(at))
 	if err != nil {
-		return // a warning justifies no error
+		return
 	}
 	below, err := l.mem.DecodeRange(key, r.Kvs)
 	if err != nil {
@@ -357,8 +341,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver returns the objects that a new zone takes over from its parent, given by uid, without allowing them. A
-// DS at the name of the new zone stays in the parent.
+// takingOver: a DS at the new zone's name stays in the parent.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -381,8 +364,6 @@ func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 		}}
 }
 
-// warnOfReleases warns the client of the objects that namespaces newly added to release-now lose in a zone, given by
-// uid and name.
 func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, stood children, at int64) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
@@ -400,7 +381,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns the client of new patterns without effect, because zones below have all of their names.
+// warnOfElsewhere warns of new patterns without effect, as zones below have all of their names.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)
@@ -412,7 +393,6 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 	}
 }
 
-// warnOfDelegation is warnOfTaken for a write of a Delegation, at a revision.
 func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
 	if z := plan.Zone; z != nil && ask.After != nil {
 		var had []rules.Rule
@@ -439,7 +419,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 	if had == nil && ask.After == nil || zone.Terminating {
 		return
 	}
-	// Names in the Delegation's rule are reserved as those in a rule of the Zone (S4.20).
+	// The Delegation's rule reserves names as a rule of the Zone does (S4.20).
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
 		if spec != nil {

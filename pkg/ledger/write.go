@@ -14,29 +14,26 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// object is a kind of object that the ledger decides.
 type object[T any] interface {
 	*T
 	runtime.Object
 	DeepCopy() *T
 }
 
-// objectStorage decorates the raw storage of one kind: the ledger commits each write.
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newCommitter returns the committer of a write, which the storage calls fill in.
+	// newCommitter returns the committer of a write, filled in by the storage calls.
 	newCommitter func(*objectWrite[T, P]) optimistic
 }
 
-// objectWrite is the state of one write. after belongs to the caller: it is only read, and copied before it is
-// placed.
+// objectWrite is the state of a write. after is the caller's, so a copy is placed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
-	// copies is true if the committer keeps after, which is then copied.
+	// copies: the committer keeps after, so a copy.
 	copies bool
-	// reached is true if the store wrote the result of the last update. Otherwise the update changed nothing.
+	// reached: the store wrote the last update's result. Otherwise the update changed nothing.
 	reached bool
-	// release releases the locks of the write when the storage call returns.
+	// release runs when the storage call returns.
 	release func()
 }
 
@@ -52,7 +49,7 @@ func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out r
 	w, c := s.begin()
 	defer w.release()
 	w.setAfter(obj)
-	// Without out: the store need not decode its own encoding, as the ledger commits another.
+	// Without out: the ledger commits another encoding, so decoding this is wasted.
 	if err := s.Interface.Create(withCommitter(ctx, c), key, obj, nil, 0); err != nil {
 		return err
 	}
@@ -86,7 +83,6 @@ func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, 
 	return nil
 }
 
-// wrapUpdate notes the object before and after an update.
 func (w *objectWrite[T, P]) wrapUpdate(update storage.UpdateFunc) storage.UpdateFunc {
 	return func(in runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		w.before, w.reached = nil, false
@@ -111,15 +107,13 @@ func (w *objectWrite[T, P]) setAfter(o runtime.Object) {
 	}
 }
 
-// copyTo copies the committed object, which differs from the store's encoding, to out.
 func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	if w.committed != nil && out != nil {
 		*out.(P) = *w.committed
 	}
 }
 
-// startCommit begins the commit of key, paid by the namespace of the object. leaves names the keys left over if an
-// undecodable object were deleted.
+// startCommit: leaves names the keys left by an unseen deletion.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

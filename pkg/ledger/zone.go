@@ -31,8 +31,8 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish passes the authorizer's answer for zones/establish to the decision. The authorizer is asked before
-// the write, never under a lock (S3.3).
+// WithEstablish passes the authorizer's answer for zones/establish. The authorizer is asked before the write, never
+// under a lock (S3.3).
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }
@@ -45,8 +45,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many
-	// record writers would always lose.
+	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many record
+	// writers would always lose.
 	tx *commit.Write
 }
 
@@ -57,7 +57,6 @@ func (w *zoneWrite) releaseLocks() {
 	}
 }
 
-// zoneUnchanged reports whether an update of a zone needs no decision.
 func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 	return apiequality.Semantic.DeepEqual(before.Spec, after.Spec) &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
@@ -67,7 +66,6 @@ func zoneUnchanged(before, after *v1alpha1.Zone) bool {
 		apiequality.Semantic.DeepEqual(signersOf(before), signersOf(after))
 }
 
-// signersOf returns the DS for the parent of a zone.
 func signersOf(o *v1alpha1.Zone) []v1alpha1.DelegationSigner {
 	if o.Status.DNSSEC == nil {
 		return nil
@@ -145,8 +143,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	return out, nil
 }
 
-// commitPlain writes metadata or status of a zone. The zone's revision changes but none of its facts, so the head
-// keeps them at the new revision.
+// commitPlain writes metadata or status. No fact changes, so the head keeps them at the new revision.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {
@@ -158,7 +155,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 	switch {
 	case err != nil:
 		l.mem.Unknown(key)
-	case !out.OK: // another write was faster: read its object into memory
+	case !out.OK: // read the faster write's object into memory
 		return out, l.mem.Moved(ctx, key, out.KV, out.Rev)
 	default:
 		object := w.after.DeepCopy()
