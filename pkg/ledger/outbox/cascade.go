@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// carryOut processes the rest of a work, and deletes its item at the end. A new server, a new slice and the next
-// window all continue after the cursor.
+// carryOut processes the rest of a work, and deletes its item at the end. A new server, slice or window continues
+// after the cursor.
 func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
 		return nil
@@ -47,8 +47,8 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// decideFound decides the candidates of a work, window by window. The moving Records come first. Then the zones are
-// unlocked, so that the waiting Records do not prolong the lock (S2.11).
+// decideFound decides first the moving Records. Then the zones are unlocked, so that waiting Records do not prolong
+// the lock (S2.11).
 func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -70,12 +70,11 @@ func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 		return err
 	}
 	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && box.isGaining(s.Work.View, s.Work.Scans[0].Name) {
-		return nil // leave the name to the cascade that brings Records there, and to the next round
+		return nil // leave the name to the cascade that brings Records there
 	}
 	return box.decideWindows(ctx, s)
 }
 
-// decideWindows decides the candidates after the cursor, and advances the cursor.
 func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	for more := true; more; {
 		w, err := box.findWindow(ctx, s)
@@ -109,8 +108,8 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// finishWork ends a work, each part in a transaction: withdrawals, marks at the zones, then the keys to purge. The
-// item goes with the last part (I4). through is false if the item was extended.
+// finishWork ends a work, each part in a transaction: withdrawals, marks at the zones, then the purge. The item goes
+// with the last part (I4); not through: the item was extended.
 func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -127,8 +126,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 	return false, nil
 }
 
-// endPart commits the next part of the end of a work. If purges is true, a purge follows, so this part is not the
-// last.
+// endPart: with purges, this part is not the last.
 func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
 	rest := s.Work
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
@@ -174,10 +172,10 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes the internal keys of a removed zone, page by page, with pauses. No zone has the mark of the work
-// any more, so no decision reads these keys. After an interruption it continues with the remaining keys.
+// purgeKeys deletes a removed zone's internal keys, page by page. No zone has the work's mark any more, so no
+// decision reads these keys.
 func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
-	if len(s.Work.Scans) > 0 { // after an interruption, do not decide again
+	if len(s.Work.Scans) > 0 { // not again after an interruption
 		next := s.Work
 		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damaged
 		if err := s.rewriteItem(ctx, box, next); err != nil {
@@ -215,7 +213,6 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// waitsForDelivery reports whether Delivery has yet to withdraw the ended zone (S3.7, S8.4).
 func (box *Outbox) waitsForDelivery(ctx context.Context, s *standing) (bool, error) {
 	if s.Work.Ended == nil || s.Work.Had == nil {
 		return false, nil

@@ -26,8 +26,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PayNow counts the pending cuts of a write before the write is answered, so that the client sees its change of name
-// servers in the parent. If that fails, sweepCuts counts the cuts later (I4).
+// PayNow counts the pending cuts of a write before the answer, so that the client sees new name servers in the
+// parent. After an error, sweepCuts counts them later (I4).
 func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := box.payCut(ctx, d); err != nil {
@@ -37,13 +37,12 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// payCut counts a child's NS and glue in the parent and deletes the pending cut, in one transaction of the parent.
-// The revision of the pending cut is compared, because each later change of the child puts the pending cut again.
+// payCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each later change
+// of the child puts the pending cut again, so the cut's revision is compared.
 func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer box.com.Recover(ctx, nil, &err)
 	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Several callers may count a pending cut. They take this lock before they read: otherwise all would read, and
-	// all but the first fail.
+	// Callers that count the same cut lock before they read: otherwise all would read, and all but the first fail.
 	unlock, err := box.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -62,8 +61,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		if item != nil {
 			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
-		// Read the child before joining the parent's queue: this reads each host of the child, and other writers of
-		// the parent do not wait for it.
+		// Read the child's hosts outside of the parent's queue, so that other writers do not wait for the reads.
 		parent, kept, err := box.countCut(ctx, &ask)
 		if err != nil || kept {
 			return err
@@ -76,14 +74,13 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		case err != nil:
 			return err
 		case out.OK:
-			box.PayNow(ctx, w.Plan.PendingCuts) // counting may end the parent's hold
+			box.PayNow(ctx, w.Plan.PendingCuts) // the parent's hold may have ended
 			return nil
 		}
 	}
 }
 
-// cutWrite returns the write that counts a pending cut as read for parent. Its error is commit.ErrThrough if the
-// parent has another name by then.
+// cutWrite's error is commit.ErrThrough if the parent has another name by then.
 func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Owed
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -95,7 +92,7 @@ func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write 
 			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 		}
 		if ask.Parent, _ = p.(*law.Zone); !parentStands(ask.Parent, d) {
-			return law.Outcome{Plan: &law.Plan{}} // the keys of the parent are purged with it
+			return law.Outcome{Plan: &law.Plan{}} // the parent's keys are purged with it
 		}
 		return records.DecideCut(seen, ask)
 	}
@@ -109,13 +106,11 @@ func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write 
 	return w
 }
 
-// parentStands reports whether the parent of a pending cut still exists.
 func parentStands(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the item of the cascade that moves records of the parent to the child of a pending cut, nil
-// for none.
+// findGaining returns the item of the cascade that moves the parent's records to the child of a pending cut, or nil.
 func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
@@ -133,9 +128,8 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.I
 	return nil, nil
 }
 
-// countCut reads the child of a pending cut into ask. parent is nil if the parent is gone. The revision of the
-// pending cut proves the reads of the child. If kept is true, the cut stays pending until the end of the child's
-// hold, which counts the cut.
+// countCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. A kept cut
+// stays pending until the end of the child's hold, which counts the cut.
 func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
@@ -176,7 +170,6 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 	return parent, false, err
 }
 
-// readChild reads a zone and its holding; nil if the zone does not exist.
 func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
 	object, _, err := box.mem.ReadZone(ctx, child.Namespace, child.Name)
 	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
@@ -214,8 +207,8 @@ func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (set
 	return sets, err
 }
 
-// sweepCuts counts the cuts left pending by a crash or timeout of the writer. A new cut is left to its writer,
-// except in the first sweep of a server.
+// sweepCuts counts the cuts left by a crash or timeout. A new cut is left to its writer, except in a server's first
+// sweep.
 func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return box.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut
@@ -226,7 +219,7 @@ func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 		if last != nil && known < sweepEvery {
 			return
 		}
-		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // its writer would have paid
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // the writer would have paid
 		if err := box.payCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
 				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)

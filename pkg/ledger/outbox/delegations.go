@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the object to be stored,
-// nil for a deletion.
+// DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the object to be stored;
+// nil: deleted.
 func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
@@ -54,12 +54,11 @@ func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1
 	return tx, placed
 }
 
-// takenAtOnce bounds the Delegations that a cascade decides in parallel. Those of a removed zone do not depend on
-// each other.
+// takenAtOnce bounds parallel decisions. A removed zone's Delegations do not depend on each other.
 const takenAtOnce = 8
 
-// takeIn decides the Delegations of a work again: those of a removed zone, those waiting for a zone, and those for
-// which a zone had no room. This precedes the collection of candidates, which are then decided by the new rules.
+// takeIn decides again a removed zone's Delegations, those waiting for a zone, and those for which a zone had no
+// room. Candidates are collected afterwards, as the new rules decide them.
 func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -79,7 +78,7 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 			return err
 		}
 		slices.Sort(names)
-		// The work of a new zone later decides all objects that wait for it, and the work of a Delegation all of its
+		// A new zone's work later decides all objects waiting for the zone, and a Delegation's work all of its
 		// namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
@@ -109,8 +108,6 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// delegationsOf returns the names of the Delegations with rules for a namespace, "" for all namespaces, in the zone
-// with that uid.
 func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
 	key := law.RulesKey(zone, namespace)
 	prefix := box.mem.Layout.Key(key)
@@ -131,8 +128,7 @@ func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (n
 	return slices.Compact(names), err
 }
 
-// reconsiderDelegation decides a Delegation again in its own transaction. If covered is true, the names under its
-// rules are decided afterwards anyway.
+// reconsiderDelegation: covered if the names under the rules are decided later anyway.
 func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := box.readDelegation(ctx, namespace, name)
@@ -152,7 +148,6 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 	}
 }
 
-// readDelegation reads a Delegation from etcd; nil if absent.
 func (box *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
 	key := box.mem.Layout.Delegation(namespace, name)
 	r, err := box.mem.Client.Get(ctx, key)

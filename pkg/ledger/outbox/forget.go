@@ -20,29 +20,27 @@ import (
 )
 
 const (
-	// SerialsEvery is the period of sweeps of last serials.
+	// SerialsEvery is the period of last serials' sweeps.
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server records how long a last serial was kept. A server that runs for a
-	// day records most of that day, and a serial kept for sixty days is written 240 times.
+	// KeepsFor is the time after which a server records how long a last serial was kept. A server that runs for a day
+	// records most of it; a serial kept for sixty days is written 240 times.
 	KeepsFor = 6 * time.Hour
-	// MaxLeftBy bounds the last serials kept for one namespace's zones. Each costs the namespace two writes and the
-	// store about 300 octets: 3 MiB for each namespace. Beyond that, the serials with the least time left go first.
-	MaxLeftBy = 10000
-	// sweptAtOnce bounds the keys written in a transaction.
+	// MaxLeftBy bounds the last serials kept for a namespace's zones, to 3 MiB. Beyond, the serials with the least
+	// time left go first.
+	MaxLeftBy   = 10000
 	sweptAtOnce = 100
 )
 
-// forgettable is the last serial of a name.
 type forgettable struct {
 	key  string
 	mod  int64
 	left int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts,
-// not clocks: a clock a year ahead for a minute would remove all serials, and a zone created again would begin
-// behind its secondaries. The first server that kept a serial for KeepsFor subtracts KeepsFor from the time left,
-// and the others restart at the new revision. So the time counted never exceeds the time passed.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts: a
+// clock a year ahead for a minute would remove all serials, and a zone created again would begin behind its
+// secondaries. The first server that kept a serial for KeepsFor subtracts KeepsFor from the time left, and the others
+// restart at the new revision, so the time counted never exceeds the time passed.
 func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -78,8 +76,7 @@ func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// Keep subtracts d from the time left of a last serial; nil: the serial may go. If due is true, the result must be
-// written.
+// Keep subtracts d from the time left of a last serial; nil: the serial may go. If due, the result must be written.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
@@ -89,10 +86,10 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, and parts that no key names. Those of a removed zone
-// are purged by its work. If more was condensed meanwhile, the next sweep deletes it.
+// SweepCondensed deletes the condensed steps of settled zones, and unnamed parts. A removed zone's work purges the
+// zone's. Steps condensed meanwhile wait for the next sweep.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
-	newest := map[string]int64{} // the last revision of the keys, by uid
+	newest := map[string]int64{} // last revision by uid
 	room := box.mem.Layout.Room("condensed")
 	_, err := etcd.Scan(ctx, box.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
@@ -105,7 +102,7 @@ func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
 		z, _, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.Unsettled(z) {
-			continue // removed, ended or still needed
+			continue // removed, ended or needed
 		}
 		key := box.mem.Layout.Condensed(h.UID)
 		if _, err := box.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).

@@ -17,21 +17,19 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items caches the outbox by key, through a watch, so that a server with many items does not read all again for a
-// new one.
+// items caches the outbox by key, through a watch, as a new item must not cause a read of all.
 type items struct {
 	mu sync.Mutex
 	by map[string]*listed
 }
 
-// listed is an item, and the time at which this server first saw its revision; no clock of another server counts.
+// listed is an item. met is the time at which this server first saw the revision; no other server's clock counts.
 type listed struct {
 	commit.Item
 	since int64 // creation revision of the item
 	met   time.Time
 }
 
-// noteItem caches the present value of a key; nil if the value does not parse.
 func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	one := &listed{Item: commit.Item{Mod: kv.ModRevision}, since: kv.CreateRevision, met: time.Now()}
 	if err := layout.Decode(kv.Value, &one.Work); err != nil {
@@ -47,7 +45,6 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-// loadItems reads all of the outbox, and returns a revision from which to watch.
 func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := box.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, box.mem.Client, room)
@@ -72,7 +69,7 @@ func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	return rev, nil
 }
 
-// beginItems repeats loadItems each second until that succeeds, and returns its revision, 0 if ctx ends first.
+// beginItems retries each second; 0: ctx ended.
 func (box *Outbox) beginItems(ctx context.Context) int64 {
 	for {
 		rev, err := box.loadItems(ctx)
@@ -84,8 +81,8 @@ func (box *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps items up to date from rev until ctx ends. An item of this server wakes the outbox, as the writer
-// may have done so before the watch had the item.
+// followItems keeps items up to date from rev until ctx ends. An item of this server wakes the outbox again: its
+// writer may have done so before the watch had the item.
 func (box *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -11,22 +11,20 @@ import (
 )
 
 const (
-	// maxLanes bounds the namespaces whose cascades run in parallel on a server.
-	maxLanes = 8
-	// laneSlice is the time after which a work gives way to waiting ones.
+	// maxLanes bounds the namespaces whose cascades run in parallel.
+	maxLanes  = 8
 	laneSlice = 5 * time.Second
 )
 
-// lanes schedules works. Each namespace has a lane, in which its works run one after the other. As many lanes run as
-// there are places; the others wait in order. Under contention, a lane releases its place after each work, and within
-// a work after a slice. So no namespace waits for the end of another's cascades, however large.
+// lanes schedules works: those of a namespace one after the other, in its lane. Lanes without a place wait in order.
+// Under contention, a lane releases its place after each work, and within a work after a slice.
 type lanes struct {
 	sync.WaitGroup
 	places  chan struct{} // taken places; a channel serves its senders in order
 	waiting atomic.Int32  // lanes without a place
 	slice   time.Duration
-	busy    sync.Map // by namespace
-	// missed is true if a work was due while its lane was busy.
+	busy    sync.Map
+	// missed: a work was due while its lane was busy.
 	missed atomic.Bool
 }
 
@@ -34,10 +32,9 @@ func newLanes(most int, slice time.Duration) *lanes {
 	return &lanes{places: make(chan struct{}, most), slice: slice}
 }
 
-// place is a lane's place: the time when it was taken, zero for none.
+// place has the time at which a lane took its place; zero: none.
 type place struct{ since time.Time }
 
-// takeLane takes a lane until leaveLane. False: the lane is busy.
 func (p *lanes) takeLane(name string) bool {
 	_, busy := p.busy.LoadOrStore(name, true)
 	if busy {
@@ -46,13 +43,11 @@ func (p *lanes) takeLane(name string) bool {
 	return !busy
 }
 
-// leaveLane frees a lane, and reports whether a work was due meanwhile.
 func (p *lanes) leaveLane(name string) bool {
 	p.busy.Delete(name)
 	return p.missed.Swap(false)
 }
 
-// takePlace waits for a place, after the lanes already waiting.
 func (p *lanes) takePlace(ctx context.Context, at *place) error {
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
@@ -65,7 +60,6 @@ func (p *lanes) takePlace(ctx context.Context, at *place) error {
 	}
 }
 
-// givePlaceUp releases the place, if the lane has one.
 func (p *lanes) givePlaceUp(at *place) {
 	if !at.since.IsZero() {
 		*at = place{}
@@ -73,7 +67,6 @@ func (p *lanes) givePlaceUp(at *place) {
 	}
 }
 
-// yieldPlace lets waiting lanes go first, between two works.
 func (p *lanes) yieldPlace(ctx context.Context, at *place) error {
 	if p.waiting.Load() == 0 {
 		return nil
@@ -82,7 +75,6 @@ func (p *lanes) yieldPlace(ctx context.Context, at *place) error {
 	return p.takePlace(ctx, at)
 }
 
-// isOverdue reports whether a lane has used up the slice while another waits.
 func (p *lanes) isOverdue(at *place) bool {
 	return at != nil && p.waiting.Load() > 0 && time.Since(at.since) >= p.slice
 }

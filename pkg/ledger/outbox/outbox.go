@@ -43,8 +43,7 @@ type Outbox struct {
 // period, and again with 0 when a rule allows the object again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating reports whether a namespace is being deleted; nil: none is. announce may be
-// nil.
+// New returns an Outbox. terminating reports whether a namespace is being deleted; nil: false. announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int) *Outbox {
 	if announce == nil {
@@ -56,16 +55,15 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 }
 
 const (
-	// MigrationID is the prefix of the IDs of works of migrations.
+	// MigrationID begins the IDs of migrations' works.
 	MigrationID = "migration-"
-	// trialID is the prefix of the IDs of works of rounds.
+	// trialID begins the IDs of trials.
 	trialID = "waits-"
 )
 
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade moves records to a name, or to a name above or below. Rounds leave such a name
-// to the cascade.
+// isGaining reports whether a cascade moves records to a name, or to a name above or below.
 func (box *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false
@@ -79,7 +77,6 @@ func (box *Outbox) Terminates(namespace string) bool {
 	return box.terminating != nil && box.terminating(namespace)
 }
 
-// readFact reads a fact from etcd; nil if absent.
 func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(k))
 	if err != nil || len(r.Kvs) == 0 {
@@ -88,9 +85,8 @@ func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone without a client, and retries until the decision is committed or no longer needed. item
-// is that of the cascade, nil for none. ask returns the request to the law for the present Zone, nil if there is
-// nothing to decide.
+// decideZone decides a Zone without a client, until the decision is committed or no longer needed. item is the
+// cascade's, or nil. ask returns the request for the present Zone; nil: nothing to decide.
 func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// CarryOut processes the outbox once, work by work, and nothing else of Run: stories pause between the end of a
-// cascade and the count of cuts.
+// CarryOut processes the outbox once, without the rest of Run: stories pause between the end of a cascade and the
+// count of cuts.
 func (box *Outbox) CarryOut(ctx context.Context) {
 	if _, err := box.loadItems(ctx); err != nil {
 		return
@@ -25,5 +25,5 @@ func (box *Outbox) TryWaiting(ctx context.Context) error {
 	return err
 }
 
-// SetLanes sets the number of lanes and the slice, for short preemption tests.
+// SetLanes sets the number of lanes and the slice.
 func (box *Outbox) SetLanes(n int, slice time.Duration) { box.lanes = newLanes(n, slice) }

@@ -24,14 +24,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
-// sweepEvery is the period of sweeps of the outbox, dutyEvery that of most other duties.
 const (
 	sweepEvery = 500 * time.Millisecond
 	dutyEvery  = 4 * sweepEvery
 )
 
-// Run processes the outbox and, in parallel, the other duties, until ctx ends. Several servers may run on one store:
-// a repeated step changes nothing.
+// Run processes the outbox and the other duties until ctx ends. Several servers may run on a store.
 func (box *Outbox) Run(ctx context.Context) error {
 	defer box.lanes.Wait()
 	var duties sync.WaitGroup
@@ -68,7 +66,6 @@ func (box *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// sweepOutbox starts the due works, lane by lane.
 func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	due := map[string][]*standing{} // by namespace, oldest first
 	for _, s := range box.listDue(all) {
@@ -100,8 +97,8 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns the works for this server, oldest first: its own, those of another server silent for foreignAfter
-// and, if all is true, those not begun by any server.
+// listDue returns this server's works, oldest first: its own, those of another server silent for foreignAfter and, if
+// all, those without a runner.
 func (box *Outbox) listDue(all bool) (works []*standing) {
 	box.items.mu.Lock()
 	for _, one := range box.items.by {
@@ -125,7 +122,6 @@ func (box *Outbox) listDue(all bool) (works []*standing) {
 	return works
 }
 
-// takeUp processes a work, unless it ended after the outbox was read.
 func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	s.beaten = time.Now()
 	err := func() (err error) {
@@ -147,9 +143,8 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 	}
 }
 
-// sweepMarks settles zones held back too long by their cascades (S7.2), and removes marks without an item, which
-// would lock names and hold zones forever: an item goes with the last of its marks, so a fault of the store has lost
-// the item.
+// sweepMarks settles zones held too long by their cascades (S7.2), and removes marks without an item, which would
+// lock names and hold zones forever. An item goes with its last mark, so a fault of the store has lost the item.
 func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	box.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := box.mem.Now().Unix()
@@ -158,8 +153,7 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// If a work with this ID is created after the read, the mark of that work changes the zone, and this
-				// write fails.
+				// A later work with this ID changes the zone by its mark, and this write fails.
 				r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err
@@ -181,8 +175,8 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// After a failure, a work pauses before each retry, twice as long each time, up to longestRest. longestWait is
-	// the limit while it waits for Delivery, or for another cascade (law.Later).
+	// The pause of a work doubles with each failure, up to longestRest, or to longestWait for Delivery or another
+	// cascade (law.Later).
 	firstRest   = time.Second
 	longestRest = 5 * time.Minute
 	longestWait = 10 * time.Second
@@ -193,7 +187,6 @@ type retry struct {
 	until time.Time
 }
 
-// countFailure counts a failure of a work, and returns the pause.
 func (box *Outbox) countFailure(id string, longest time.Duration) time.Duration {
 	last, _ := box.failed.Load(id)
 	failed, _ := last.(retry)

@@ -12,18 +12,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings are the keys of a room at a duty's last sweep. A key not changed by any server becomes due by the clock
-// of this server alone.
+// sightings are the keys of a room at a duty's last sweep. A key that no server changes becomes due by this server's
+// clock alone.
 type sightings map[string]sighting
 
-// sighting is the revision of a key, and the time at which this server first saw it.
 type sighting struct {
 	mod int64
 	at  time.Time
 }
 
 // sweepRoom calls f for each key of a room, with the time since this server first saw the key's revision. The result
-// is the sightings for the next sweep: last, if the room could not be read to its end.
+// is for the next sweep; last, if the read failed.
 func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

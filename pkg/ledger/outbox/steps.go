@@ -26,24 +26,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the last. Many are submitted at once to the queue of the
-// zone, and committed like writes of clients (package commit).
+// A cascade decides records in order, each on the result of the last. Many are submitted at once to the zone's queue,
+// like clients' writes.
 //
-// The order is that of S2.7. Records moving to another zone leave their zone before the waiting records are decided,
-// and then all of them come in, in order. So the former zone of a record does not decide which record takes a name.
+// The order is that of S2.7. All moving Records leave their zone before the waiting records are decided; then all
+// come in, in order. So a record's former zone does not decide which record takes a name.
 
 const (
-	// maxSteps bounds the records read and decided at once, about the number that fits into a transaction.
+	// maxSteps is about the number of records that fits into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the steps in
-	// the queue. The bound grows by one in each stepsGrow, so that names do not stay locked for long beside a busy
-	// client.
+	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the queued
+	// steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long beside a busy client.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
 )
 
-// stepsAtOnce returns the number of records to submit next.
 func (box *Outbox) stepsAtOnce(work *law.Work) int {
 	since := time.Unix(work.Since, 0)
 	if wrote := time.Unix(0, box.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
@@ -56,12 +54,10 @@ type step struct {
 	candidate
 	w *commit.Write
 	o *v1alpha1.Record
-	// stands is true if the Record is in the zone probably changed by the step.
+	// in the zone probably changed by the step
 	stands bool
 }
 
-// stepOf returns the write that decides a Record again (S2.5). The error is facts.ErrDamaged if the Record cannot be
-// read.
 func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
 	before, waits, unread := objects.Adopted(o)
@@ -94,7 +90,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		}
 		placed := o.DeepCopy()
 		if plan.Zone == nil && plan.Record.Zone != nil {
-			plan.Record.Serial = serial.Serial(o.Status.Serial) // its zone did not change
+			plan.Record.Serial = serial.Serial(o.Status.Serial) // the zone did not change
 		}
 		box.placer.PlaceRecord(placed, plan.Record)
 		data, err := box.mem.Records.Encode(ctx, w.Key, placed)
@@ -104,7 +100,6 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	return w, nil
 }
 
-// isUnchanged reports whether the object already has the decided status.
 func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	p, is := plan.Record, &o.Status
 	have := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionAdopted)
@@ -123,8 +118,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords decides up to maxSteps candidates again, in order. First the Records in a zone stay or leave. Then
-// the waiting Records come in, with those that have left for another zone (I1).
+// decideRecords decides candidates in order. First the Records in a zone stay or leave. Then the waiting Records come
+// in, with those that have left for another zone (I1).
 func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -150,9 +145,9 @@ func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidat
 	return err
 }
 
-// commitSteps commits steps, grouped by probable zone. If a step does not fit in, it is decided alone. If inside is
-// true, the Records are in these zones, and a Record that leaves is not yet taken in elsewhere. leaves tells, by
-// uid, which Records leave for another zone.
+// commitSteps commits steps, grouped by probable zone; a step that does not fit in is decided alone. If inside, the
+// Records are in these zones, and a leaving Record is not yet taken in elsewhere. leaves has the uids of the leaving
+// Records.
 func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -181,8 +176,8 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record again in its own transaction. Unless leaving is true, a leaving Record is
-// decided until another zone has taken the Record in.
+// reconsiderRecord decides a Record alone. Unless leaving, a leaving Record is decided until another zone has taken
+// the Record in.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := box.readSteps(ctx, s, []candidate{c})
@@ -202,8 +197,7 @@ func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidat
 	}
 }
 
-// noteStep announces the result of a committed step, counts its pending cuts, and reports whether the Record leaves
-// for another zone (I1).
+// noteStep announces a step, counts its pending cuts, and reports whether the Record leaves for another zone (I1).
 func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
@@ -213,7 +207,6 @@ func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	return p != nil && p.Reason == law.ReasonMoving
 }
 
-// decideMended decides the damaged Records that can be read again.
 func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	for _, record := range s.damaged {
 		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
@@ -235,7 +228,6 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// readSteps reads the Records of candidates in one round trip, and returns their steps, without missing Records.
 func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
 	if len(cs) == 0 {
 		return nil, nil
@@ -265,8 +257,7 @@ func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns the step of a candidate from its stored Record; nil: the Record is gone. facts.ErrDamaged: the
-// Record cannot be read.
+// readStep returns nil if the Record is gone, and facts.ErrDamaged for an unreadable Record.
 func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

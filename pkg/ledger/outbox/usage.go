@@ -13,19 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// The status of a Delegation has the number of its namespaces' Records in the zone (S4.3). A write of a Record
-// changes only its counts/ key. A sweep updates the Delegations, at most once in UsageEvery, whatever the namespaces
-// write.
+// The status of a Delegation has the number of its namespaces' Records in the zone (S4.3), updated by a sweep: a
+// write of a Record changes only its counts/ key.
 
 const (
-	// UsageEvery is the period of the sweep of Delegations.
-	UsageEvery = 10 * time.Second
-	// usageAtOnce bounds the counts of a sweep; the others wait for the next.
+	// UsageEvery is the period of Delegations' sweeps.
+	UsageEvery  = 10 * time.Second
 	usageAtOnce = 500
 )
 
-// sweepUsage writes the changed numbers of Records into Delegations. The first sweep counts all zones, as perhaps no
-// server noted the writes before this server started.
+// sweepUsage writes changed numbers. The first sweep counts all zones, as earlier writes may not be noted.
 func (box *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {

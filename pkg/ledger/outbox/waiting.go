@@ -25,28 +25,25 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. A round tries them instead; when a client removes a
-// value, those at the name are tried at once (S2.7). To try is to decide without a write. If a zone would take an
-// object in, a cascade is created, which orders all objects waiting at the name. So a round of an idle cluster
-// writes nothing, and a lost trial costs a minute.
+// A write that frees a name does not look for waiting objects. A round tries them; when a client removes a value,
+// those at the name are tried at once (S2.7). To try is to decide without a write. If a zone would take an object in,
+// a cascade is created, and orders all objects waiting at the name. So a round of an idle cluster writes nothing, and
+// a lost trial costs a minute.
 
 const (
 	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
-	// maxTried bounds the objects of a namespace in a round, chosen by lot. So a namespace with many waiting objects
-	// does not delay others.
+	// maxTried bounds a namespace's objects in a round, chosen by lot, so that many do not delay others'.
 	maxTried = 100
-	// maxListed bounds the keys read by a round; the next continues after them. maxBelow bounds the keys read at a
-	// freed name; the rest waits for its round.
+	// maxListed bounds the keys read by a round; the next continues there. maxBelow bounds the keys read at a freed
+	// name; the rest waits.
 	maxListed = 100_000
 	maxBelow  = 2_000
-	// A round pauses idleShare times its working time, in favour of clients.
+	// A round pauses idleShare times its working time, for clients.
 	idleShare = 3
-	// countRest is the pause before counting the waiting objects again.
 	countRest = 500 * time.Millisecond
 )
 
-// followRounds makes a round each tryEvery, until ctx ends.
 func (box *Outbox) followRounds(ctx context.Context) {
 	for next := ""; etcd.Pause(ctx, box.tryEvery); {
 		var err error
@@ -56,9 +53,9 @@ func (box *Outbox) followRounds(ctx context.Context) {
 }
 
 // followFreed tries the objects waiting at freed names, and at or below their base names, until ctx ends. While
-// nothing waits, it only counts the waiting objects, and seldom: most clusters have none, and all have writes.
+// nothing waits, it only counts, and seldom: most clusters have no waiting objects, and all have writes.
 func (box *Outbox) followFreed(ctx context.Context) {
-	var waited time.Time // when an object last waited, as far as known
+	var waited time.Time // last time with a waiting object
 	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
 			r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -82,9 +79,8 @@ func (box *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries the waiting objects under a prefix, beginning at from, and creates cascades for those that would
-// come in. next is the key to continue with, "" at the end of the prefix. The pauses take rest times the working
-// time.
+// tryRange tries the waiting objects under a prefix from a key, and creates cascades for those that would come in.
+// next is the key to continue with, "" at the end. The pauses take rest times the working time.
 func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -106,9 +102,9 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 	return next, nil
 }
 
-// hasRulesDue reports whether the cascade of a Delegation has yet to decide the names of a namespace in the zone of
-// w. Rounds leave them to that cascade: Records restored by own's rules are own's act and end a hold (S7.5), but
-// Records taken in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no object.
+// hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
+// leave them to that cascade: Records restored by own's rules are own's act and end a hold (S7.5), but Records taken
+// in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no object.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -124,7 +120,6 @@ func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace strin
 	}), nil
 }
 
-// oweTrial creates the cascade of a trial, unless an item with its ID exists.
 func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) error {
 	if due, err := box.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return err
@@ -137,8 +132,8 @@ func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) 
 	return err
 }
 
-// drawWaiting reads about most waiting keys under a prefix, beginning at from, and chooses at most maxTried of each
-// namespace by lot.
+// drawWaiting reads about most waiting keys under a prefix from a key, and chooses at most maxTried of each namespace
+// by lot.
 func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, box.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
@@ -158,15 +153,13 @@ func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most in
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
-	// An object that refers to a zone and has a name is under both keys.
+	// An object with a name that refers to a zone is under both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
 	})
 	return slices.Compact(chosen), next, err
 }
 
-// tryCandidate decides a waiting object without a write, and returns a cascade that would take the object in, nil for
-// none.
 func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
 	defer box.com.Recover(ctx, nil, &err)
 	box.mem.Stats.Tried.Add(1)
@@ -195,7 +188,6 @@ func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, 
 	return box.trialOf(o, waits, out.Plan), nil
 }
 
-// trialOf returns the cascade that takes in a waiting Record by a plan, nil if none is needed.
 func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
 	if p.Zone == nil && plan.Work != nil {
@@ -205,7 +197,7 @@ func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Pla
 		have.Reason == p.Reason {
 		return nil
 	}
-	// The base name decides the holder, so all objects waiting there are decided together, in the order of S2.8.
+	// The base name decides the holder, so all objects waiting there are decided together, in order (S2.8).
 	work := &law.Work{Reason: "what waited may come in", View: p.View, By: o.Namespace, Since: box.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {
@@ -221,13 +213,12 @@ func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Pla
 	}
 	work.ID = trialID + p.View + "-" + at.String()
 	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
-	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) { // it waits for the zone, not at the name
+	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) { // waits for the zone, not at the name
 		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
 	return work
 }
 
-// tryZone is tryCandidate for a pending zone.
 func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	o, mod, err := box.mem.ReadZone(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil {

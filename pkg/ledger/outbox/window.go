@@ -20,35 +20,30 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// candidate is a Record or pending Zone to decide again.
 type candidate struct {
 	law.Ref
 	letter  string
 	created int64
-	came    bool   // moves from another zone
-	stands  bool   // is in the zone
+	came    bool // moves from another zone
+	stands  bool
 	keptOut string // law.Waiting.KeptOut
 	at      string // the fqdn in a removed zone
 }
 
-// maxWindow bounds the candidates of a cascade in memory, to about five megabytes. If there are more, each window
-// scans again.
+// maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of the candidates of a work, in order (S2.8, S2.14). First Records that move from another
-// zone: those of the gaining zone's own namespace, then the rest. Then zones, since they take records; Records in
-// the zone; and waiting Records: of the zone's own namespace, of the namespace that had the name when the wait
-// began, and all others. Within each, the older first, then by uid.
+// window is the next part of a work's candidates, in order (S2.8, S2.14): moving Records, the gaining zone's own
+// namespace first; zones, since they take records; Records in the zone; waiting Records of the zone's own namespace,
+// of the namespace that had the name when the wait began, and all others. Within each, the older first.
 type window struct {
 	own string
-	// after is the cursor of the work, before the window. Until after.Moved is true, the window has only Records
-	// that move.
+	// after is the work's cursor before the window. Until after.Moved, the window has only moving Records.
 	after law.Cursor
 	found []candidate
 	more  bool
 }
 
-// windowOf returns the empty window after the cursor of a work.
 func windowOf(s *standing) *window {
 	w := &window{after: s.cursor}
 	if len(s.Work.Zones) > 0 {
@@ -59,7 +54,6 @@ func windowOf(s *standing) *window {
 	return w
 }
 
-// cursorAt returns the cursor of a work that has decided c.
 func (w *window) cursorAt(c candidate) law.Cursor {
 	at := w.after
 	at.Created, at.UID = c.created, c.UID
@@ -90,7 +84,6 @@ func (w *window) compareCandidates(x, y candidate) int {
 	return compareCursors(w.cursorAt(x), w.cursorAt(y))
 }
 
-// addCandidate adds a candidate, if it belongs after the cursor.
 func (w *window) addCandidate(c candidate) {
 	if w.after.UID != "" && compareCursors(w.cursorAt(c), w.after) <= 0 || !w.after.Moved && !c.came {
 		return
@@ -100,7 +93,6 @@ func (w *window) addCandidate(c candidate) {
 	}
 }
 
-// cutToSize sorts the candidates, removes duplicates, and keeps the first maxWindow.
 func (w *window) cutToSize() []candidate {
 	slices.SortFunc(w.found, w.compareCandidates)
 	w.found = slices.CompactFunc(w.found, func(x, y candidate) bool { return x.UID == y.UID })
@@ -110,8 +102,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow finds the next candidates of a work. Only an interrupted work leaves Records between two zones. So
-// others do not search the waiting objects for such Records, as strangers may have many objects there (S2.11).
+// findWindow finds a work's next candidates. Only an interrupted work leaves Records between two zones, so only such
+// a work searches the waiting objects for them: strangers may have many objects there (S2.11).
 func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -138,12 +130,11 @@ func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error)
 	return w, nil
 }
 
-// moves reports whether a scan finds Records that leave their zone for the first zone of the work.
+// moves reports whether a scan finds Records that leave for the work's first zone.
 func (s *standing) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
 
-// scannedKeys returns the prefix of the keys to scan, "" for none.
 func (box *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
 	case law.ScanMembers:
@@ -158,7 +149,7 @@ func (box *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt decodes a scanned key. ok is false if its object need not be decided.
+// candidateAt decodes a scanned key; not ok: no decision needed.
 func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -169,12 +160,12 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
 		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
-		// takeIn decides Delegations. Objects that moved or came later were decided then.
+		// takeIn decides Delegations. Objects that moved or came later are already decided.
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
-	// A Record that came in after the creation of the work was decided then, and the decision holds (I5). So a
-	// client that keeps writing does not prolong the work.
+	// A Record that came in after the creation of the work was decided then, and the decision holds (I5). So a busy
+	// client does not prolong the work.
 	if s.since > 0 && kv.ModRevision > s.since {
 		return c, false, nil
 	}
@@ -199,8 +190,7 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces finds the Records of some namespaces in a zone, and those waiting for the zone, by a read of these
-// namespaces, not of the zone's members.
+// scanNamespaces reads these namespaces' objects, not the zone's members.
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
@@ -235,7 +225,6 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 	return nil
 }
 
-// recordScanned decodes a scanned Record. ok is true if the Record is in the zone or waits for it.
 func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
 	err error) {
 	o := &v1alpha1.Record{}
@@ -254,8 +243,7 @@ func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string
 	return c, err == nil, err
 }
 
-// recordCandidate returns the candidate for a Record. The key of a waiting Record has the namespace that held the
-// name (S2.14).
+// recordCandidate: a waiting Record's key has the namespace that held the name (S2.14).
 func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}

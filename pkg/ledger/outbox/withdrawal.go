@@ -20,21 +20,18 @@ import (
 )
 
 const (
-	// countsFor is the longest time counted but not recorded: a server that ends loses no more. For a short period
-	// the limit is an eighth of the period.
+	// countsFor bounds the time that a stopping server loses, for a short period to an eighth.
 	countsFor = 10 * time.Minute
 	// minCount bounds the writes of short periods.
-	minCount = 10 * time.Second
-	// maxCounted bounds the withdrawals that a sweep writes; the others wait for the next.
+	minCount   = 10 * time.Second
 	maxCounted = 100
 )
 
-// countEvery returns the time after which a server records its count.
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
 // sweepWithdrawals counts the running time of servers since a withdrawal, and starts the release at the end of the
-// grace period (S2.5, S3.5). As for last serials, no clock counts: each server counts from when it first saw the
-// last record, and the first that is due writes.
+// grace period (S2.5, S3.5). No clock counts: each server counts from its first sight of the last record, and the
+// first that is due writes.
 func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
@@ -54,7 +51,7 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		}
 		written++
 		if zones == nil {
-			zones = map[string]law.Place{} // by uid, as far as this server knows
+			zones = map[string]law.Place{} // by uid, as far as known
 			for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
 				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 			}
@@ -69,7 +66,6 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 	})
 }
 
-// countWithdrawal records the time passed since a withdrawal, and creates the release when the period is over.
 func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
 	passed time.Duration) (err error) {
 	defer box.com.Recover(ctx, nil, &err)

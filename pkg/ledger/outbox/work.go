@@ -18,24 +18,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// standing is a work in progress.
 type standing struct {
 	commit.Item
-	// cursor is the progress of the work. Each renewal of the lease stores the cursor in the item. If the item was
-	// extended, the work restarts.
+	// cursor is the progress, stored by each renewal of the lease. If the item was extended, the work restarts.
 	cursor law.Cursor
-	// again is true if the work may have been interrupted.
+	// again: the work may have been interrupted.
 	again bool
-	// damaged are the Records left out. They are stored with the cursor.
+	// damaged are Records left out, stored with the cursor.
 	damaged []law.Ref
-	// place is the place of the lane; nil: none needed.
+	// place is the lane's, or nil.
 	place *place
-	// since is the creation revision of the item, and beaten the time of this server's last renewal.
+	// since is the item's creation revision, beaten the time of the last renewal.
 	since  int64
 	beaten time.Time
 }
 
-// beginWork loads the progress from the item. If the item was extended since, the work restarts.
+// beginWork loads the progress from the item; an extended item restarts the work.
 func (s *standing) beginWork() {
 	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damaged == nil {
 		s.damaged = s.Work.Damaged
@@ -45,10 +43,10 @@ func (s *standing) beginWork() {
 	}
 }
 
-// hasBegun reports whether candidates were decided, so that the steps before them are done.
+// hasBegun reports whether candidates were decided: the steps before them are done.
 func (s *standing) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item at its last read revision, or reads the item if another server has changed it.
+// rewriteItem reads an item changed by another server.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -63,14 +61,14 @@ func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over another's cascade. beatEvery is the period of
+	// foreignAfter is the silence after which this server takes over another's cascade, beatEvery the period of
 	// renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
 
-// renewLease renews this server's lease in the item, once in beatEvery. If two servers begin a work, the first to
-// renew continues, and the other gives up. A lost lease costs only time, as each step is compared.
+// renewLease renews this server's lease, once in beatEvery. If two servers begin a work, the first to renew
+// continues, and the other gives up. A lost lease costs only time, as each step is compared.
 func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
@@ -78,7 +76,7 @@ func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	return s.noteProgress(ctx, box)
 }
 
-// noteProgress writes this server's ID and the progress into the item.
+// noteProgress also renews the lease.
 func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
@@ -90,13 +88,12 @@ func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 	return s.rewriteItem(ctx, box, next)
 }
 
-// maxRest bounds the pause of a cascade, however long its last steps took.
 const maxRest = 20 * time.Millisecond
 
-// betweenGoes is called after steps that started at began, when clients was the time of the last client write. The
-// cascade renews its lease. If clients have written since, in any zone, the cascade pauses, or each of their writes
-// would wait for steps; the pause grows with the number of cascades. After a slice the cascade gives its place to
-// another lane and waits for the next turn: then paused is true, and another server may have taken over.
+// betweenGoes follows steps that started at began, when clients was the time of the last client write. The cascade
+// renews its lease. If clients have written since, in any zone, it pauses, or each of their writes would wait for
+// steps; the pause grows with the number of cascades. After a slice the cascade gives its place to another lane:
+// paused is true, and another server may have taken over.
 func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, box); err != nil {
 		return false, err
@@ -118,11 +115,11 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 }
 
 // A damaged record does not stop a cascade. The cascade notes the record in the item, and removes its marks from the
-// zones as if the record had been decided. The item remains with the damaged records only, except for a trial, as
-// the next round tries again. A server that can read the record again, or finds the record gone, ends the item.
+// zones as if the record had been decided. The item remains with the damaged records only, except for a trial, as the
+// next round tries again. A server that can read the record again, or finds the record gone, ends the item.
 
-// MaxDamaged bounds the damaged records of an item. With more, the store is damaged or the encryption configuration
-// wrong, and the cascade waits for a repair.
+// MaxDamaged bounds an item's damaged records. With more, the store is damaged or the encryption configuration wrong,
+// and the cascade waits for a repair.
 const MaxDamaged = 100
 
 func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) error {
@@ -138,7 +135,6 @@ func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) er
 	return nil
 }
 
-// remainder returns the item of a finished work with its damaged records.
 func (s *standing) remainder() law.Work {
 	w := s.Work
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending returns the request whether a pending zone may be established, as a new child (S3.2); nil: nothing to
-// decide. No zone takes in an object that terminates (S2.6).
+// askPending asks whether a pending zone may be established, as a new child (S3.2); nil: nothing to decide. No zone
+// takes in an object that terminates (S2.6).
 func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(o.Namespace) {
 		return nil, nil
@@ -28,13 +28,12 @@ func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, er
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of the zones found by the scans of a work: zones below a name
-// (S3.4–S3.11), and zones whose condition must report that the zoneRef's target has another name, or no longer
-// (S1.6).
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports a
+// changed name of the zoneRef's target (S1.6).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
-		for again := true; again; { // a zone created meanwhile may rest on an earlier state of one above
+		for again := true; again; { // a zone created meanwhile may rest on an earlier state of its parent
 			found, err := box.findZones(ctx, &scan)
 			if err != nil {
 				return err
@@ -57,7 +56,6 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// findZones returns the established zones found by a scan, from the top down.
 func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return box.mem.ZonesReferring(scan), nil
@@ -73,7 +71,7 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	if err != nil {
 		return nil, err
 	}
-	above := []*law.ZoneBelow{nil} // the enclosing zones of the last one, the nearest last
+	above := []*law.ZoneBelow{nil} // the zones that enclose the last, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
 		if below.FQDN == scan.Name && !scan.At {
@@ -90,7 +88,6 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	return found, nil
 }
 
-// reparentZone decides the parent of a zone and its holding again.
 func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) error {
 	return box.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 		if o.Status.FQDN == "" {
