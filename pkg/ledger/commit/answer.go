@@ -34,7 +34,7 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// listNews returns the news of the batch, without NameHidden for names to which the batch gives values.
+// listNews returns the news, without NameHidden for names to which the batch gives values.
 func (b *batch) listNews() []law.News {
 	if b.change == nil {
 		return nil
@@ -81,7 +81,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken answers the groups that began from an object rewritten by the batch, and returns the others.
+// answerOvertaken answers the groups whose object the batch has rewritten.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -102,7 +102,7 @@ func (b *batch) answerOvertaken(waiting []*group) []*group {
 	})
 }
 
-// rememberResult applies the transaction at rev to memory: names, and the zone at version zoneRev. The caller holds
+// rememberResult applies the transaction at rev to memory, with the zone at version zoneRev. The caller holds
 // Memory.Mu.
 func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
@@ -145,8 +145,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead moves the head of the zone to rev. Facts in memory stay, unless the head has another revision than the
-// batch, or the zone is pending: its keys are purged then, and other facts may follow. The caller holds Memory.Mu.
+// advanceHead moves the zone's head to rev. Facts stay, unless the head's revision is not the batch's, or the zone is
+// pending: its keys are purged then. The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -169,9 +169,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts reads the keys of failed compares, and returns the groups to decide again. A group with a changed
-// object is answered with the new object. If an unlocked zone has moved, the groups that read the zone must first
-// lock it.
+// resolveConflicts returns the groups to decide again. If an unlocked zone has moved, its readers must first lock it.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -211,7 +209,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 			again = append(again, g)
 		}
 	}
-	if !explained { // no zone or object explains the failure: a name in memory is wrong
+	if !explained { // a name in memory is wrong
 		com.mem.Mu.Lock()
 		for _, s := range b.sessions {
 			com.mem.Suspect(s)
@@ -222,9 +220,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the locks a group must take before the next decision: those of the batch and of the strange zones
-// read by the group. None, if the group read no strange zone, or if the first tries of a larger batch are not used
-// up.
+// locksFor: a larger batch has a try without the strange zones' locks.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -245,8 +241,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved reads the moved zones into memory, and marks them as written by another server. strange are the moved
-// zones without a lock of the batch.
+// reloadMoved: strange are moved zones without a lock of the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -259,7 +254,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 		heads := []*facts.Head{mem.Head(z.Key)}
 		if i := slices.IndexFunc(b.locks, func(q *queue) bool { return q.Key == z.Key }); i >= 0 {
 			q := b.locks[i]
-			heads = append(heads, q.Head) // memory may have evicted and replaced the head while the write waited
+			heads = append(heads, q.Head) // memory may have replaced the head while the write waited
 			if q.met, q.asked = time.Now(), 0; b.try%2 == 1 {
 				mem.Spawn(func() { b.com.askFor(q.Key) })
 			}
@@ -276,8 +271,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext reduces the next batches after etcd refused this batch as too large. A group too large alone gets an
-// answer; again are the groups to decide again.
+// shrinkNext returns the groups to decide again in smaller batches. A group too large alone gets an answer.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
@@ -301,13 +295,12 @@ func (b *batch) shrinkNext(err error) (again []*group) {
 	return nil
 }
 
-// isRefusedByEtcd reports whether etcd refused the transaction before execution.
 func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
 // answerPanic replies to the groups left unanswered by a panic, and returns the groups to decide again. If the
-// transaction was sent, each group in the batch gets the error; otherwise only the group under decision does. If that
+// transaction was sent, each group in the batch gets the error; otherwise only the group under decision. If that
 // group is unknown, all are decided again, each alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, each on the draft of the groups before it, and returns the groups without
-// room. A group enters the draft in whole or not at all. Missing facts are read for all groups at once.
+// decideGroups decides groups in order, each on the draft of the groups before, and returns those without room. A
+// group enters the draft in whole or not at all. Missing facts are read for all groups at once.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -49,7 +49,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// Read the missing facts into the head's memory. If the zone has moved, decide the whole batch again.
+		// If the zone has moved, decide the whole batch again.
 		if !moved {
 			err = b.warmFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
@@ -65,7 +65,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone takes the zone from memory, or from etcd if another server writes there too and memory is probably stale.
+// takeZone reads etcd instead of memory if another server writes there too.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -92,18 +92,17 @@ func (b *batch) takeZone(ctx context.Context) error {
 	return nil
 }
 
-// isFull reports whether the next group might not fit. A Record has at most nine operations of its own.
+// isFull reports whether the next group might not fit. A Record has at most each operations of its own.
 func (b *batch) isFull(next *group) bool {
 	const each = 9
 	ops, more := int(b.com.mem.Ops.Load()), each*len(next.members)
 	return b.closed || len(b.groups) > 0 && (len(b.cmps)+more > ops || b.countPuts()+more > ops || b.octets > b.bound)
 }
 
-// reading is the source of the facts of a decision.
 type reading int
 
 const (
-	looking    reading = iota // memory; only collects the missing facts
+	looking    reading = iota // memory; only collects missing facts
 	fromMemory                // memory; missing facts are read for all groups at once
 	byItself                  // memory, then etcd for this decision
 )
@@ -117,7 +116,6 @@ const (
 	overtaken                // the zone has moved since takeZone
 )
 
-// decideGroup decides a group on the draft, and adds the whole group or leaves the draft unchanged.
 func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -132,7 +130,6 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	return v, cold
 }
 
-// decideLocked is decideGroup with g.deciding held.
 func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before *draft) (verdict, []law.Key) {
 	switch first := len(b.groups) == 0; {
 	case g.gone:
@@ -144,7 +141,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 		return taken, nil
 	case g.goesAlone() && (!first || how == looking):
 		return boundary, nil
-	case slices.ContainsFunc(b.members, g.overlaps): // its expected revision is about to end
+	case slices.ContainsFunc(b.members, g.overlaps): // the expected revision is about to end
 		return boundary, nil
 	}
 	d, err := b.decideMembers(ctx, g, how)
@@ -162,7 +159,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	case how == looking:
 	case d.later != nil:
 		g.reply(Answer{Later: d.later})
-	case len(d.locks) > 0: // what was true before the lock may not be now
+	case len(d.locks) > 0: // facts may change until the lock is taken
 		g.reply(Answer{Locks: d.locks})
 	default:
 		return b.takeGroup(ctx, g, d, before), nil
@@ -170,10 +167,10 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return taken, nil
 }
 
-// errBoundary: the write must begin a batch, because it depends on puts of this batch, or the batch has read enough.
+// errBoundary: the write depends on puts of this batch, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides the members in order, and refused members again as long as a round admits any.
+// decideMembers decides refused members again as long as a round admits any.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -206,8 +203,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements judges the requirements of a change set before its writes. A set without a zone is skipped,
-// because refused anyway.
+// judgeRequirements: a set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -298,7 +294,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 		}
 		s.Reset()
 	}
-	if first && g.set == nil { // the first write is decided on the zone as it reads it
+	if first && g.set == nil { // the first write is decided on the zone as read by itself
 		s.Over = nil
 	} else if !ofNoZone {
 		s.Over = &b.Overlay
@@ -313,8 +309,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory runs the law on facts in memory. cold are missing facts that memory can hold; known is false if the
-// decision needs others.
+// askMemory: cold are missing facts that memory can hold; not known: the decision needs others.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
@@ -333,7 +328,6 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 	return out, nil, true
 }
 
-// takeRead makes the zone read by a decision the zone of the batch.
 func (b *batch) takeRead(s *facts.Session) {
 	z := s.Zone(b.head.Key)
 	if z == nil {
@@ -345,11 +339,10 @@ func (b *batch) takeRead(s *facts.Session) {
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
-		b.closed = true // memory has another revision, on which others would be decided
+		b.closed = true // memory has another revision
 	}
 }
 
-// warmFacts reads facts of the zone at its present revision into memory, and withdrawals into the queue.
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	s := b.com.mem.Session(false)
 	b.com.mem.Mu.Lock()
@@ -373,7 +366,6 @@ func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// takeGroup adds a decided group and its compares to the batch; of a refused group, the compares only.
 func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *draft) verdict {
 	first := len(b.groups) == 0
 	if g.proves = g.preview || g.isRefused(); g.proves && g.order != nil {

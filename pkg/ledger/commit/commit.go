@@ -29,8 +29,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved is
-// true, objects have changed: their writes must begin again, and the set is run again.
+// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved,
+// objects have changed: their writes must begin again, and the set is run again.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -44,9 +44,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup returns the answer of a group, and the group of the last try. If the plans change further zones, the
-// group takes the locks of all. If a cascade has to end first, the group is postponed outside the queue, so that the
-// cascade can proceed.
+// commitGroup returns a group's answer, and the group of the last try. A group that needs the end of a cascade waits
+// outside the queue, so that the cascade can proceed.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
@@ -68,13 +67,12 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group
 	}
 }
 
-// A postponed group is decided again every laterPause. After maxPostponed the client gets 429.
+// A postponed group is decided again every laterPause; after maxPostponed the client gets 429.
 const (
 	laterPause   = 50 * time.Millisecond
 	maxPostponed = time.Second
 )
 
-// submitGroup queues a group at its zone. A group with locks, or without a known zone, is committed at once.
 func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	w := g.firstWrite()
 	if g.goesAlone() && w.Hint != "" && len(w.Locks) == 0 {
@@ -89,7 +87,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
-// SubmitInOrder queues writes at a zone, "" for none. A write is committed only if all before it are.
+// SubmitInOrder queues writes at a zone; "": none. A write is committed only if all before it are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -99,7 +97,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	if zone != "" {
 		return com.queueGroups(ctx, zone, groups...)
 	}
-	com.carryOut(ctx, nil, slices.Clone(groups)) // the clone: commitGroups deletes from the slice
+	com.carryOut(ctx, nil, slices.Clone(groups)) // commitGroups deletes from the slice
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = <-g.answer
@@ -107,8 +105,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	return answers
 }
 
-// carryOut commits groups in order, in as many batches as needed, until each has an answer. The caller holds the
-// locks.
+// carryOut answers each group. The caller holds the locks.
 func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
@@ -129,13 +126,12 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*gr
 	}
 }
 
-// commitGroups decides the groups that fit into one transaction, sends it, and answers them:
+// commitGroups decides the groups that fit into a transaction, sends it, and answers them. If all facts of the
+// decisions are unchanged, and each object is at its expected revision, then it puts objects, their zone with the
+// last serial, the zone's keys, a journal key with a step for each group, the keys under which objects wait, outbox
+// items and pending cuts.
 //
-//	If    all facts of the decisions are unchanged, and each object is at its expected revision
-//	Then  put objects, their zone with the last serial, the zone's keys, one journal key with a step for each group,
-//	      the keys under which objects wait, outbox items, pending cuts
-//
-// again are the groups to decide again, and rest the groups left over. The compares keep a repeated transaction from
+// again are the groups to decide again, and rest those left over. The compares keep a repeated transaction from
 // taking effect twice (pkg/etcd/maintenance).
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 	// A panic fails only its own group.
@@ -148,7 +144,6 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}()
 	defer b.com.Recover(ctx, &b.sent, &fault)
 
-	// Decide the groups in turn, each on the zone after the groups before it.
 	rest, err := b.decideGroups(ctx, groups)
 	if err != nil {
 		replyAll(all, Answer{Err: err})
@@ -158,13 +153,13 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		return nil, rest
 	}
 
-	// Build the puts. Refusals and dry runs have none, but their compares are sent all the same.
+	// Refusals and dry runs have no puts, but their compares are sent.
 	if err := b.buildPuts(ctx); err != nil {
 		replyAll(b.groups, Answer{Err: err})
 		return nil, rest
 	}
 
-	// Send, alone or together with batches of other zones.
+	// Alone or together with batches of other zones.
 	var o outcome
 	if b.isShared() {
 		o = b.sendShared(ctx)
@@ -176,14 +171,14 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	case o.err == nil && o.r.Succeeded: // every fact held: memory moves on
 		b.com.latency.note(o.trip)
 		b.answerCommitted(o.r, o.trip)
-	case o.shared && !b.sent: // one of several batches did not hold: this one commits by itself next
+	case o.shared && !b.sent: // a batch of several did not hold: this batch commits alone next
 		b.raced = true
 		again = b.groups
-	case o.err == nil: // a fact or an object has changed: groups whose objects stand are decided again
+	case o.err == nil: // a fact or an object has changed
 		b.raced = true
 		b.keepApart()
 		again = b.resolveConflicts(ctx, o.r)
-	case isRefusedByEtcd(o.err): // too many operations or octets: the next batch is smaller
+	case isRefusedByEtcd(o.err): // too many operations or octets
 		again = b.shrinkNext(o.err)
 	default: // etcd did not answer: memory forgets what may be written, and nothing is sent twice
 		if b.sent {
@@ -194,7 +189,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object with unchanged content. Only the revision of the object is compared, without locks.
+// Plain writes an object with unchanged content. Only the object's revision is compared, without locks.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {

@@ -3,7 +3,7 @@
 
 package commit
 
-// Waiting returns the number of groups in the queue of a zone. Tests wait on this number to form batches and races.
+// Waiting returns the number of groups in a zone's queue, for tests that form batches and races.
 func (com *Committer) Waiting(zone string) int {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// restoreDraft undoes the group under decision, except for the zone that the group may have read.
+// restoreDraft keeps the zone that the group may have read.
 func (b *batch) restoreDraft(before draft) {
 	for _, u := range slices.Backward(b.undo) {
 		if u.written {
@@ -32,7 +32,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn applies an admitted plan to the draft, and keeps the news, hold and times of earlier plans.
+// moveOn keeps the news, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Stands(x) {
@@ -74,7 +74,7 @@ func (b *batch) setFact(key law.Key, value any) {
 	b.Facts[key] = value
 }
 
-// weigh returns the approximate size of a fact with key, including the parts that a tenant can make long.
+// weigh includes the parts that a tenant can make long.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
@@ -83,8 +83,8 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// condenseSteps returns the journal step of a group, nil for none. If the steps of a change set cancel out, content
-// and serial stay (S6.11).
+// condenseSteps returns a group's journal step, or nil. If a change set's steps cancel out, content and serial stay
+// (S6.11).
 func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
 	switch len(d.steps) {
 	case 0:
@@ -126,7 +126,6 @@ func (b *batch) undoSerial(opening *law.Zone) {
 	b.Zone, b.change = &z, &c
 }
 
-// placeMembers makes the operations of the members on their objects, and the puts outside the zone.
 func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	for _, m := range g.members {
 		op, object, err := m.Primary(ctx, m.plan)
@@ -150,7 +149,6 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-// putOwed puts the keys under which the object waits, the outbox items, and the pending cuts of a plan.
 func (b *batch) putOwed(m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
@@ -184,9 +182,9 @@ func (b *batch) putOwed(m *member) {
 	}
 }
 
-// touchWork adds a zone to the cascade's item in the first transaction in which the cascade changes the zone, so
-// that a server that finishes the cascade knows all zones. A write that leaves the cascade's mark at the zone always
-// compares the item, because another server may have removed mark and item since the item was read.
+// touchWork adds a zone to the cascade's item in the cascade's first transaction there, so that a server that
+// finishes the cascade knows all zones. A write that leaves the cascade's mark at the zone always compares the item:
+// another server may have removed mark and item since the read.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.Item
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
@@ -203,9 +201,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds the step of a group, nil for none. It returns false if the group must begin the next batch: the group
-// is too long, etcd would not take all in one transaction, or the group unsettles a zone that the groups before
-// settled.
+// addStep adds a group's step, or nil; false: the group must begin the next batch. The group is too long, etcd would
+// not take all in a transaction, or the group unsettles a zone that the groups before settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -229,8 +226,7 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	return true
 }
 
-// settleOn sets the zone of the batch from its first write: the zone that this write changes, as read by the
-// decision.
+// settleOn sets the batch's zone to that changed by its first write.
 func (b *batch) settleOn(m *member) {
 	if m.plan.Zone == nil {
 		return
@@ -245,7 +241,6 @@ func (b *batch) settleOn(m *member) {
 	}
 }
 
-// addProofs adds the compares of a group, and the zones read by the decisions.
 func (b *batch) addProofs(g *group) {
 	members := g.members
 	if g.set != nil && g.set.required != nil {
@@ -267,8 +262,8 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// addCompare adds a compare once. Two compares of a key with different revisions both stay: the transaction fails,
-// and the writes are decided again.
+// addCompare adds a compare once. Compares of a key with different revisions all stay: the transaction fails, and the
+// writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
@@ -284,7 +279,6 @@ func (b *batch) addCompare(c clientv3.Cmp) {
 	b.cmps = append(b.cmps, c)
 }
 
-// countPuts returns the number of operations, with those shared by all members.
 func (b *batch) countPuts() int {
 	const shared = 8
 	return len(b.Facts) + len(b.Puts) + b.writes + shared
@@ -297,7 +291,6 @@ func countOctets(then []clientv3.Op) (octets int) {
 	return octets
 }
 
-// readCompared returns the reads of all compared keys: zones, then objects.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))
@@ -308,7 +301,6 @@ func (b *batch) readCompared() (ops []clientv3.Op) {
 	return ops
 }
 
-// comparedMembers returns the members whose objects are compared. A preview has none.
 func (b *batch) comparedMembers() []*member {
 	if b.groups[0].preview {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Late returns the API error of a write that was not sent, if err is a timeout of the request or of etcd; else err.
+// Late returns the API error of an unsent write if err is a timeout of the request or of etcd; else err.
 func (com *Committer) Late(w *Write, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -35,7 +35,6 @@ func (com *Committer) Late(w *Write, err error) error {
 	return err
 }
 
-// timeoutError is Late for a change set.
 func (t *Set) timeoutError(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -55,7 +54,6 @@ func (g *group) tooLong(octets int) error {
 		"--max-request-bytes (1.5 MiB by default)", g, octets, g.less()))
 }
 
-// tooManyOperations returns the error of a group with more operations than an etcd transaction takes.
 func (g *group) tooManyOperations(count int) error {
 	text := fmt.Sprintf("%s: it takes %d operations in one transaction, more than etcd takes; nothing was written: %s", g, count, g.less())
 	if count <= recommendedOps {
@@ -64,7 +62,6 @@ func (g *group) tooManyOperations(count int) error {
 	return apierrors.NewRequestEntityTooLargeError(text)
 }
 
-// String names the group in errors.
 func (g *group) String() string {
 	if g.set != nil {
 		return fmt.Sprintf("the change set of %d items", len(g.members))
@@ -79,8 +76,8 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts refuses a decision with more compares than a transaction takes. For a Zone the reason is the name
-// servers, as the labels of a name need few compares (facts.FlatName).
+// tooManyFacts: for a Zone the reason is the name servers, as the labels of a name need few compares
+// (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -94,10 +91,10 @@ func tooManyFacts(w *Write, count, most int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
 
-// recommendedOps is the --max-txn-ops for etcd; the embedded etcd has it.
+// recommendedOps is etcd's --max-txn-ops, set in the embedded etcd.
 const recommendedOps = 512
 
-// Status turns a refusal of the law into an API error. Only this function does.
+// Status turns a refusal of the law into an API error. No other function does.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal
 	if !errors.As(err, &refused) {
@@ -115,8 +112,7 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 			message += "; contact of the zone: " + refusal.Contact
 		}
 		e := apierrors.NewForbidden(gr, object, errors.New(message))
-		// Users read `records.kubi.zone "www" is forbidden: <why>`. Programs read the reason, which a cascade would
-		// set in the condition.
+		// Users read `records.kubi.zone "www" is forbidden: <why>`, programs the reason, as in a cascade's condition.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: message}}
 		return e
 	case law.Unmet:
@@ -150,10 +146,9 @@ func groupKind(resource string) schema.GroupKind {
 	return v1alpha1.Kind("Record")
 }
 
-// laterSeconds is the Retry-After of a refusal that may pass.
 const laterSeconds = 5
 
-// TooBusy returns the error of a write whose compares kept failing until the deadline.
+// TooBusy is the error of a write whose compares failed until the deadline.
 func TooBusy(resource, object string, cause error) error {
 	e := apierrors.NewServerTimeout(v1alpha1.Resource(resource), "write", 1)
 	e.ErrStatus.Message = fmt.Sprintf("%s %q: other writes kept changing what this one depends on (%v); nothing was written, "+
@@ -162,11 +157,10 @@ func TooBusy(resource, object string, cause error) error {
 	return e
 }
 
-// A timeout has reason ServerTimeout if certainly nothing was written, and Timeout if the outcome is unknown. The
-// apiserver's request timeout answers Timeout too.
+// A timeout has reason ServerTimeout if certainly nothing was written, and Timeout if the outcome is unknown, as has
+// the apiserver's request timeout.
 
-// unwritten returns the error of a write if etcd did not answer before the write was sent. There is no Retry-After,
-// because each try would take as long.
+// unwritten: etcd did not answer before sending. No Retry-After, because each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -175,7 +169,6 @@ func unwritten(what string) error {
 	}}
 }
 
-// unknownOutcome turns a timeout after the transaction was sent into an API error.
 func unknownOutcome(what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError(fmt.Sprintf("%s: etcd did not answer before the request ended (%v): whether it was "+
@@ -202,15 +195,15 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 		"; its log says more"))
 }
 
-// Warn adds warnings to the response of the request of ctx, each with its reason as the warn-agent.
+// Warn adds warnings to the response of ctx's request, each with its reason as the warn-agent.
 func Warn(ctx context.Context, warnings ...law.Warning) {
 	for _, w := range warnings {
 		warning.AddWarning(ctx, w.Reason, refusal.Warning(w.Rule, w.Text))
 	}
 }
 
-// WarnOfDeletions adds a warning to the response of the request of ctx if the change begins a hold, or would if the
-// removed RRsets were a period old (S7.5, S7.6).
+// WarnOfDeletions warns ctx's client if the change begins a hold, or would if the removed RRsets were a period old
+// (S7.5, S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
@@ -224,7 +217,7 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	}
 }
 
-// User returns the user name of the request of ctx, "" for none.
+// User returns the user name of ctx's request; "": none.
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

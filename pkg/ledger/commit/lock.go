@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// queueAt returns the queue of a zone. The caller holds Memory.Mu.
+// queueAt: the caller holds Memory.Mu.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
@@ -36,7 +36,6 @@ func (com *Committer) queueAt(key string) *queue {
 	return q
 }
 
-// headOf returns the queue of a zone from locks, else the first; nil if there are none.
 func headOf(locks []*queue, zone string) *queue {
 	if len(locks) == 0 {
 		return nil
@@ -44,15 +43,15 @@ func headOf(locks []*queue, zone string) *queue {
 	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
 }
 
-// LockKey locks a key without a write, and returns the unlock function.
+// LockKey locks a key without a write.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
 	err = com.Acquire(ctx, w, key)
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire adds locks of zones to those of the write, all in the order of their keys, against deadlocks. After an
-// error the write has no locks.
+// Acquire adds locks of zones to the write's, all in key order, against deadlocks. After an error the write has no
+// locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -97,8 +96,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// missingLocks returns the zones that a plan needs locked beside locks: the changed zone, and zones whose holding it
-// writes (a removal leaves a mark), because each write to such a zone compares the holding too.
+// missingLocks returns the zones that a plan needs locked beside locks: the changed zone, and zones whose holding is
+// written (a removal leaves a mark), because each write to such a zone compares the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -117,8 +116,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks the other servers to leave the next commit at a zone to this server. A server that always wins notices
-// no other, so a server that has lost twice asks.
+// askFor asks the other servers to leave the next commit at a zone to this server, after two losses. A server that
+// always wins notices no other.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -126,7 +125,7 @@ func (com *Committer) askFor(zone string) {
 	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit() // the next loss asks again
 }
 
-// FollowAsked watches the requests of other servers for zones, until ctx ends.
+// FollowAsked watches other servers' requests for zones, until ctx ends.
 func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
@@ -140,7 +139,7 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		// The revision was compacted. Older requests no longer matter.
+		// Compacted. Older requests no longer matter.
 		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
 			rev = r.Header.Revision
 		} else {
@@ -149,7 +148,6 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	}
 }
 
-// isContended reports whether another server was met at the zone within contention.
 func (com *Committer) isContended(h *queue) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -157,7 +155,7 @@ func (com *Committer) isContended(h *queue) bool {
 }
 
 // For contention after meeting another server at a zone, each commit here leaves that server yieldTrips round trips
-// to read and commit. Each request of the other server that still lost adds a trip, up to maxYield in all.
+// to read and commit. Each lost request of the other server adds a trip, up to maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

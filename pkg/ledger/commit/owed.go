@@ -14,8 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// noteCounts notes the counts changed by a batch in a zone with Delegations, and those of namespaces with changed
-// rules.
 func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	if c == nil || c.Holding == nil || c.Holding.Delegations == 0 {
 		return
@@ -52,14 +50,14 @@ func (u *usage) Take(most int) []law.Key {
 	return out
 }
 
-// ErrThrough: another server has finished the cascade. ErrElsewhere: another server processes it now.
+// ErrThrough: the cascade has ended. ErrElsewhere: another server processes it.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race. ErrThrough: the item is gone. ErrElsewhere: another server has
-// taken over.
+// Refresh reads the item again after a lost race. It returns ErrThrough if the item is gone, and ErrElsewhere if
+// another server has taken over.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -82,7 +80,7 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	return nil
 }
 
-// Own assigns an outbox item to this process, and wakes the outbox.
+// Own assigns an item to this process, and wakes the outbox.
 func (com *Committer) Own(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true
@@ -97,7 +95,7 @@ func (com *Committer) Owns(id string) bool {
 	return com.works[id]
 }
 
-// Disown unmarks an item after it is processed.
+// Disown unmarks a processed item.
 func (com *Committer) Disown(id string) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -107,7 +105,7 @@ func (com *Committer) Disown(id string) {
 // Owing returns the channel that Rouse signals.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
-// NextFreed waits for the next freed name. ok is false when ctx ends.
+// NextFreed waits for the next freed name; not ok: ctx ended.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
@@ -120,7 +118,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	return at, true
 }
 
-// noteFreed queues each name where a step removes values, once. The caller holds Memory.Mu.
+// noteFreed queues each name once. The caller holds Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner

@@ -12,9 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The first write at a zone commits by itself. Writes that arrive meanwhile are the next batch. The lock of a zone
-// admits one batch of this process at a time, because two would fail each other's compares. The lock only saves
-// time: correctness rests on the compares.
+// The first write at a zone commits by itself. Writes that arrive meanwhile are the next batch. A zone's lock admits
+// a single batch of this process, and only saves time: correctness rests on the compares.
 
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
 	com.mem.Mu.Lock()
@@ -28,8 +27,8 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	return answers
 }
 
-// enqueueGroups queues groups. The first caller at an idle queue takes the lock and commits its own groups. If
-// others arrived meanwhile, a goroutine commits the batch, so that no caller waits for later writes.
+// enqueueGroups: the first caller at an idle queue takes the lock and commits its own groups. If others arrived
+// meanwhile, a goroutine commits the batch, so that no caller waits for later writes.
 func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, groups...)
@@ -59,7 +58,6 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
 }
 
-// awaitAnswer waits for the answer of a group, and withdraws the group if ctx ends first.
 func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answer {
 	select {
 	case a := <-g.answer:
@@ -83,7 +81,6 @@ func (com *Committer) awaitAnswer(ctx context.Context, h *queue, g *group) Answe
 	}
 }
 
-// resignQueue leaves the remaining groups to a goroutine.
 func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -92,8 +89,7 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	}
 }
 
-// commitQueue commits batches until the queue is empty. If the first batch is given, the caller holds the lock for
-// that batch.
+// commitQueue: for a given first batch the caller holds the lock.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
@@ -117,7 +113,6 @@ func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group)
 	}
 }
 
-// carryLocked commits a batch within batchTimeout, and releases the lock.
 func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group) {
 	defer com.Release(h)
 	within, cancel := context.WithTimeout(ctx, batchTimeout)
@@ -136,7 +131,6 @@ func (com *Committer) takeBatch(h *queue) []*group {
 	return batch
 }
 
-// waitForBatch waits for as many groups as the last batch had, if commits are slow.
 func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 	if size < largeBatch || com.latency.least() < com.slowCommit {
 		return

@@ -21,10 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// newGroup returns the group of the writes. The hint is the zone of the first write that needs a decision.
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
-	// A set of creations is decided on guesses, as a single Record is: a new DHCP lease usually has a new name.
+	// Creations are decided on guesses: a new DHCP lease usually has a new name.
 	guess := len(t.Writes)+len(t.Requires) <= maxGuessed &&
 		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
 	hint := ""
@@ -59,15 +58,15 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 	return w.Before
 }
 
-// Namespace returns the namespace of the Record.
+// Namespace returns the Record's namespace.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
 func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
 }
 
-// beginDecision sets the zone of the set from the batch, and returns the members to decide: deletions first, as they
-// free names, then addresses, NS, and the rest, so that no warning misses a Record created by another write.
+// beginDecision returns the members to decide: deletions first, as they free names, then addresses, NS, and the rest,
+// so that no warning misses a Record created by another write.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -88,7 +87,7 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	return pending
 }
 
-// rankOf orders writes: an address before the NS that names its host, DS after the NS beside it.
+// rankOf orders an address before the NS that names its host, and DS after the NS beside it.
 func rankOf(w *SetWrite) int {
 	if w.After == nil {
 		return 0
@@ -102,13 +101,12 @@ func rankOf(w *SetWrite) int {
 	return 3
 }
 
-// Refuse returns the Invalid error of a write whose object does not fit into the set.
+// Refuse returns the Invalid error of an object that does not fit in.
 func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden,
 		Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
 }
 
-// refuseMisfit refuses writes to Records of no zone or of another zone, without a decision.
 func (t *Set) refuseMisfit(w *SetWrite) error {
 	if w.Before == nil || w.Before.Status.ZoneRef == nil {
 		if w.isDecided() && w.After != nil {
@@ -135,8 +133,7 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
 
-// refuseOtherZone refuses a write to a Record outside the zone of the set. If the anchor write is in another zone
-// than the hint, refuseOtherZone returns the key of that zone, whose lock the set needs.
+// refuseOtherZone: if the anchor write's zone is not the hint, the set needs that zone's lock.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -157,8 +154,7 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 		p.Zone.Zone.FQDN(), t.thatIs())
 }
 
-// placeRecord sets the status of the Record by plan, which may be nil, and returns the operation on its key, nil for
-// none.
+// placeRecord: plan may be nil.
 func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *law.Plan) (*clientv3.Op, error) {
 	var op clientv3.Op
 	switch {
@@ -166,7 +162,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 		return nil, nil
 	case w.Put != nil:
 		op = etcd.OpPut(key, w.Put)
-	case plan == nil: // a preview of what leaves the content alone (S2.4)
+	case plan == nil: // a preview without new content (S2.4)
 		if w.After.Generation != w.Before.Generation {
 			w.After.Status.ObservedGeneration = w.After.Generation
 		}
@@ -184,7 +180,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 		t.Committer.placer.PlaceRecord(w.Placed, &place)
 		stored := w.Placed
 		if w.Dry {
-			stored = w.Placed.DeepCopy() // Encode removes the version, but the response of a dry run has it
+			stored = w.Placed.DeepCopy() // Encode removes the version, but a dry run returns it
 		}
 		data, err := t.Committer.mem.Records.Encode(ctx, key, stored)
 		if err != nil {
@@ -195,8 +191,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 	return &op, nil
 }
 
-// readOutcome copies the outcome of a group to the writes, adds the Warnings, collects the pending cuts, and reports
-// whether objects have moved.
+// readOutcome: moved if objects have changed.
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
 		m.item.Out, m.item.Refusal = m.out, Status("records", m.Name, m.refusal)
@@ -220,15 +215,14 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 	return false
 }
 
-// answersWarning reports whether a write of the set adds the data that a warning misses.
 func (g *group) answersWarning(w law.Warning) bool {
 	return !w.Host.IsZero() && slices.ContainsFunc(g.members, func(m *member) bool {
 		return m.plan != nil && m.plan.Record != nil && m.plan.Record.Zone != nil && m.plan.Record.FQDN == w.Host
 	})
 }
 
-// warnOfDeletions warns the first deletion about the removals of the whole set, as the zone between two of its
-// writes is never delivered.
+// warnOfDeletions warns the first deletion of the whole set's removals, as the zone between two writes is never
+// delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
 	if t.change == nil || first.Dry {
@@ -241,13 +235,13 @@ func (t *Set) warnOfDeletions() {
 	WarnOfDeletions(first.Ctx, &c)
 }
 
-// Zone returns the zone of the writes and its serial, as committed.
+// Zone returns the writes' zone and committed serial.
 func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	if t.change != nil {
 		z := t.change.Zone
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
-	for _, w := range t.Writes { // the content did not change
+	for _, w := range t.Writes { // same content
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
 		}

@@ -17,15 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Batches of several zones share transactions, because a transaction costs etcd more than its keys. If all places
-// are taken, a decided batch is parked, and the next transaction takes it along.
-//
-// If a shared transaction fails, each of its batches is decided again and commits alone, so that only the culprit
-// fails again. The zone of the culprit then commits alone for a while.
+// Batches of several zones share transactions, because a transaction costs etcd more than its keys. If all places are
+// taken, a decided batch is parked, and the next transaction takes it along. If a shared transaction fails, each of
+// its batches is decided again and commits alone, so that only the culprit fails again.
 
 const (
-	// places is the number of shared transactions in flight if etcd commits at once. Each placeEach of commit
-	// latency adds a place, as a place is free again after about that time.
+	// places is the number of shared transactions in flight if etcd commits at once. Each placeEach of commit latency
+	// adds a place, as a place is free again after about that time.
 	places    = 2
 	placeEach = time.Millisecond
 	// apartFor is the time for which a zone commits alone after its batch failed alone.
@@ -34,15 +32,14 @@ const (
 
 var errLeftBehind = errors.New("the batch that took this one along ended in a panic")
 
-// isShared reports whether the batch may share its transaction: writes of clients to Records of a zone without recent
-// failures. A cascade is excluded, as its item may be put for other zones, too.
+// isShared reports whether the batch may share its transaction: clients' writes to Records of a zone without recent
+// failures. A cascade's item may be put for other zones, too.
 func (b *batch) isShared() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
 		!b.hasItem()
 }
 
-// lookBeyond collects the compares and puts outside the zone's keys and the Records.
 func (p *parked) lookBeyond() {
 	b, w := p.b, p.b.groups[0].firstWrite()
 	scope, records := "/"+b.Zone.UID+"/", strings.TrimSuffix(w.Key, w.Namespace+"/"+w.Name)
@@ -74,7 +71,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends the batch with the parked batches, or waits until another batch has taken it along.
+// sendShared may wait for the batch that has taken this one along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -101,7 +98,6 @@ func (b *batch) sendShared(ctx context.Context) outcome {
 	return sendTogether(ctx, all)
 }
 
-// sendTogether sends the batches in a transaction with a deadline of its own.
 func sendTogether(ctx context.Context, all []*parked) outcome {
 	var cmps []clientv3.Cmp
 	var then []clientv3.Op
@@ -128,7 +124,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-// takePlace takes a place, if fewer than most are used. Otherwise it parks p, unless p is nil.
+// takePlace parks p, unless nil, if most places are used.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,7 +136,6 @@ func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	return ok
 }
 
-// awaitPlace returns when the batch has a place or was taken along.
 func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	most := places + int(p.b.com.latency.least()/placeEach)
 	if g.takePlace(nil, most) {
@@ -165,12 +160,12 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	if i >= 0 {
 		return ctx.Err()
 	}
-	<-p.turn // it has a place, or is in a transaction
+	<-p.turn // in a place or a transaction
 	return nil
 }
 
-// parkBatch queues the batches of all payers in turns, so that a namespace with many zones does not keep others from
-// the next transaction. The caller holds g.mu.
+// parkBatch queues the payers' batches in turns, so that a namespace with many zones does not keep others from the
+// next transaction. The caller holds g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {
@@ -200,7 +195,6 @@ func (g *gate) leavePlace() {
 	g.parked = slices.Delete(g.parked, 0, 1)
 }
 
-// takeParked returns first and the parked batches that fit into its transaction, in order.
 func (g *gate) takeParked(first *parked) []*parked {
 	b, all := first.b, []*parked{first}
 	g.mu.Lock()
@@ -209,7 +203,7 @@ func (g *gate) takeParked(first *parked) []*parked {
 	if lone {
 		return all
 	}
-	if first.payer == "" { // it got its place without parking
+	if first.payer == "" { // not parked before
 		first.lookBeyond()
 	}
 	g.mu.Lock()

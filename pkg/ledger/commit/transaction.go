@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// buildPuts makes the operations of the batch: objects first, in the order of the members.
+// buildPuts puts objects first, in member order.
 func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
@@ -85,8 +85,7 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
-// journalStep returns the key and value of the batch in the journal: the steps, or a mark that the zone was settled,
-// unsettled or removed. tx is nil if there is nothing to write.
+// journalStep: the steps, or a mark that the zone was settled, unsettled or removed; nil tx: nothing.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
@@ -123,7 +122,6 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return b.sendTransaction(ctx, b.cmps, b.then, orelse)
 }
 
-// sendTransaction sends the compares and puts of the batch and of the batches taken along.
 func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview { // nothing is committed
@@ -147,8 +145,7 @@ func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return o
 }
 
-// payerOf returns the payer of a write that the queue carries without its caller's context: Payer, else the
-// namespace behind the cascade, else the namespace of the object.
+// payerOf a queued write: Payer, else the namespace behind the cascade, else the object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
@@ -159,7 +156,7 @@ func (w *Write) payerOf() etcd.Payer {
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
 
-// paidIn returns the context for the reads of a write. The payers of ctx pay, if it has any and Payer is unset.
+// paidIn: the payers of ctx pay for a write's reads, if any and Payer is unset.
 func (w *Write) paidIn(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
 		return ctx
@@ -167,8 +164,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// payers returns the payers of a batch. Each namespace pays for its objects, and an equal share of the common keys.
-// If nothing is written, the refused writes pay.
+// payers: each namespace pays for its objects, and an equal share of the common keys. If nothing is written, the
+// refused writes pay.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {
