@@ -13,12 +13,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkedOf is the CheckEvery at -v=5.
 const checkedOf = 100
 
-// CheckCovered compares the facts covered by a zone's revision with etcd, if the zone is still at that revision. A
-// difference is logged and counted: a fact was written without its zone, so the memory of every server is wrong.
-// Only one decision in CheckEvery is checked.
+// CheckCovered compares, for one decision in CheckEvery, the facts covered by a zone's revision with etcd, if the
+// zone is still there. A difference is logged and counted: a fact was written without its zone, so every server's
+// memory is wrong.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {

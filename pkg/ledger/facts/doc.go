@@ -5,13 +5,11 @@
 // and the zones. session.go collects the facts of a decision, with the compares that prove them.
 //
 // Promises. (1) Stale memory does no harm: every fact of a decision is compared in its transaction (I5), so a stale
-// fact costs a round trip. (2) A fact of a zone is cached with the revision of the Zone object, without which it
-// never changes. When the zone moves, its facts are dropped. At -v=5, one of a hundred decisions has these facts read
-// again and compared (covered.go). (3) The zones in memory and the facts of each are bounded, and facts are dropped a
-// minute after the last was noted.
+// fact costs a round trip. (2) A zone's facts are cached with the revision of the Zone object, and dropped when the
+// zone moves. At -v=5, one of a hundred decisions reads its facts again and compares (covered.go). (3) The zones in
+// memory and the facts of each are bounded, and facts are dropped a minute after the last was noted.
 //
-// Memory.Mu guards names and zones, and the queue of each zone in package commit. It is not held during requests to
-// etcd.
+// Memory.Mu guards names and zones, and the queue of each zone in package commit. No request to etcd holds Mu.
 //
 // Package facts does not know the subject of a decision, and writes nothing.
 //

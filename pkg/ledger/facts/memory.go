@@ -23,15 +23,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is tried first: an embedded etcd takes that many operations in a transaction. narrowOps is within etcd's
-// default of 128.
+// wideOps is tried first, as embedded etcd takes so many. narrowOps is within etcd's default of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
 // Narrow lowers Ops after etcd refused so many operations: to narrowOps, as etcd probably has its default, or below.
-// The result reports a change.
+// It reports a change.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -44,7 +43,7 @@ func (mem *Memory) Narrow(operations int) bool {
 	return news
 }
 
-// maxDoubt bounds Memory.doubt: an abandoned write never reads the suspected names.
+// maxDoubt bounds Memory.doubt: abandoned writes never read their names.
 const maxDoubt = 1 << 16
 
 // Drop forgets all facts that a transaction of unknown outcome may have changed.
@@ -57,10 +56,9 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read the names that s took from memory, as any of them may have changed. The
-// caller holds Mu.
+// Suspect makes the next decision read the names that s took from memory. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
-	if len(mem.doubt) > maxDoubt { // a name wrongly believed costs a retry
+	if len(mem.doubt) > maxDoubt { // a wrong name costs a retry
 		clear(mem.doubt)
 	}
 	for _, p := range s.Single {
@@ -72,50 +70,49 @@ func (mem *Memory) Suspect(s *Session) {
 
 // Stats has counters, which only grow.
 type Stats struct {
-	// Transactions counts the transactions sent, and Conflicts those with a failed compare.
+	// Transactions counts the sent transactions, and Conflicts those with a failed compare.
 	Transactions, Conflicts atomic.Int64
 	// Batches counts the transactions with several writes (package commit).
 	Batches atomic.Int64
-	// Reads counts the transactions that only read facts.
+	// Reads counts the transactions that only read.
 	Reads atomic.Int64
-	// CascadeSteps counts the records and zones that cascades decided again.
+	// CascadeSteps counts the records and zones decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Tried counts the previews of waiting records and zones.
 	Tried atomic.Int64
-	// Panics counts the decisions that panicked.
+	// Panics counts panicked decisions.
 	Panics atomic.Int64
-	// Uncovered counts the facts found to be written without their zone.
+	// Uncovered counts facts written without their zone.
 	Uncovered atomic.Int64
 }
 
-// Memory caches names, zones and facts of the store, and reads missing ones.
+// Memory caches names, zones and facts of the store.
 type Memory struct {
 	Config
-	ID      string // of this server among those of the store
+	ID      string // of this server
 	workers etcd.Workers
 	Stats   Stats
-	Ops     atomic.Int64 // operations that etcd takes in a transaction, as far as known
-	// Sessions has free sessions for decisions that write nothing (EarlyRecord).
+	Ops     atomic.Int64 // taken by etcd in a transaction, as far as known
+	// Sessions has free sessions for EarlyRecord.
 	Sessions  sync.Pool
 	decisions atomic.Int64 // for CheckCovered
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
-	heads map[string]*Head // by key of the zone
-	// unsettled has the zones of the index with cascades under way.
+	heads map[string]*Head // by zone key
+	// unsettled has the zones with cascades.
 	unsettled map[law.Key]*law.Holding
-	// stopped has the zones of the index held by mass deletions (S7.5).
+	// stopped has the zones held by mass deletions (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
-	// referring has the names of the zones in the index that refer to a zone object.
+	// referring has the names of the zones that refer to a zone object.
 	referring map[law.Ref]map[law.Key]bool
-	// doubt has names whose index entry may be wrong; decisions read them from etcd.
+	// doubt has names with a doubtful index entry; decisions read them from etcd.
 	doubt map[law.Key]bool
 }
 
 // Config configures a Memory. OnFault is called at named points, for tests. DropGuards omits compares of a kind, for
-// the negative controls of race tests. CheckCovered checks a decision in CheckEvery; 0: none, unless the log is
-// verbose.
+// negative controls. CheckEvery is for CheckCovered; 0: no check, unless the log is verbose.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -138,17 +135,16 @@ func New(config Config) *Memory {
 	return mem
 }
 
-// indexed is the value of a name at a revision.
 type indexed struct {
 	holding *law.Holding
 	mod     int64
 }
 
-// Head caches a zone: the object at a revision, and facts under the zone's keys. The facts are valid at that
-// revision only, because they change together with the zone (I5).
+// Head caches a zone: the object at a revision, and facts under the zone's keys, valid at that revision only, because
+// they change together with the zone (I5).
 type Head struct {
 	Key string
-	// Pinned keeps the head in memory, as other state refers to it.
+	// Pinned heads stay, as other state refers to them.
 	Pinned bool
 
 	// Memory.Mu guards the rest.
@@ -158,25 +154,25 @@ type Head struct {
 	Zone   *law.Zone
 	Facts  map[law.Key]any
 	used   time.Time // when the last fact was noted
-	// gone is the last revision at which the zone was known to be absent.
+	// gone is the last revision known to be without the zone.
 	gone int64
 }
 
-// maxFacts bounds the facts of a head, and MaxHeads the heads. Facts are dropped when none was noted for Remembers.
+// maxFacts bounds a head's facts, and MaxHeads the heads. Facts are dropped Remembers after the last was noted.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
 	MaxHeads  = 1 << 14
 )
 
-// Fault is a named point at which tests kill or delay the server.
+// Fault is a named point, at which tests kill or delay the server.
 func (mem *Memory) Fault(point string) {
 	if mem.OnFault != nil {
 		mem.OnFault(point)
 	}
 }
 
-// LoadNames reads all of names/ into the index, and returns the revision of the read.
+// LoadNames reads names/ into the index, and returns the read's revision.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -212,8 +208,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames watches names/ from rev until ctx ends. The index may lag: decisions compare their facts, so a stale
-// name costs a round trip and harms nothing.
+// FollowNames watches names/ from rev until ctx ends. The index may lag.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -236,7 +231,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		for ctx.Err() == nil { // compacted: load all names again
+		for ctx.Err() == nil { // compacted
 			again, err := mem.LoadNames(ctx)
 			if err == nil {
 				rev = again
@@ -247,8 +242,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember sets a name in the index, unless the index has a later revision; h nil removes the name. The caller holds
-// Mu.
+// Remember sets an indexed name, unless the index is later; h nil removes the name. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -259,7 +253,7 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// indexName and dropName change the index, and the sets derived from it. The caller holds Mu.
+// indexName and dropName also change the derived sets. The caller holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.unrefer(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
@@ -288,7 +282,7 @@ func (mem *Memory) HeldZones() int {
 	return len(mem.stopped)
 }
 
-// unrefer removes a name from referring. The caller holds Mu.
+// unrefer: the caller holds Mu.
 func (mem *Memory) unrefer(k law.Key) {
 	x := mem.index[k]
 	if x == nil || x.holding.Target == nil {
@@ -300,7 +294,7 @@ func (mem *Memory) unrefer(k law.Key) {
 	}
 }
 
-// ZonesReferring returns the holdings in the index that refer to the target of a scan, if the scan includes them.
+// ZonesReferring returns a scan's holdings that refer to the scan's target.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -319,12 +313,12 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.stopped, k)
 }
 
-// Head returns the head of a zone key. If memory is full, it evicts another. The caller holds Mu.
+// Head returns a zone key's head, and if memory is full evicts another. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
 		if len(mem.heads) >= MaxHeads {
-			for _, old := range mem.heads { // any; evicted zones are read again
+			for _, old := range mem.heads { // evicted zones are read again
 				if !old.Pinned {
 					mem.letGo(old)
 					break
@@ -337,15 +331,15 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin lets memory evict a head, and evicts the head at once if memory is full, as an unpinned head is hard to find
-// among pinned ones. The caller holds Mu.
+// Unpin lets memory evict a head, at once if full, as an unpinned head is hard to find among pinned ones. The caller
+// holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
 	}
 }
 
-// letGo evicts a head. The caller holds Mu.
+// letGo: the caller holds Mu.
 func (mem *Memory) letGo(h *Head) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -355,13 +349,13 @@ func (mem *Memory) letGo(h *Head) {
 	}
 }
 
-// StandAt sets the head to a revision of its zone, without facts. The caller holds Mu.
+// StandAt sets the head to a zone's revision, without facts. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
 	if zone != nil && zone.Served != objects.Served(object) {
-		after := *zone // zone was decided before the object's conditions
+		after := *zone // decided before the object's conditions
 		after.Served = !zone.Served
 		zone = &after
 	}
@@ -382,7 +376,7 @@ func (mem *Memory) Absent(h *Head, rev int64) {
 	h.gone = max(h.gone, rev)
 }
 
-// Note adds a fact, valid at the revision of the head.
+// Note adds a fact, valid at the head's revision.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -391,8 +385,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact since, so that a client writing to many zones in turn does not
-// fill the memory.
+// Forget drops the facts of zones without a new fact since: a client writing to many zones in turn must not fill the
+// memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -403,7 +397,7 @@ func (mem *Memory) Forget(since time.Time) {
 	}
 }
 
-// GuessEnclosing returns the closest zone at or above a name in the index; nil: none.
+// GuessEnclosing returns the closest indexed zone at or above a name, or nil.
 func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -415,8 +409,7 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of the probable zone of a Record: the zoneRef, or the closest zone of the index; "" for
-// none.
+// GuessZone returns the key of a Record's probable zone: the zoneRef, or the closest indexed zone; "": none.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -431,7 +424,7 @@ func (mem *Memory) GuessZone(r *law.Record) string {
 	return ""
 }
 
-// HoldingOf returns the holding of a name in the index; nil: none.
+// HoldingOf returns a name's indexed holding, or nil.
 func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -441,7 +434,7 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings returns the holdings in the index for which want returns true. want must not block, as Mu is held.
+// Holdings returns the indexed holdings for which want returns true. want must not block, as Mu is held.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -461,8 +454,8 @@ func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten notes that a zone's object was rewritten without a change of facts. If the head is not at expected, the
-// zone is read again before its next use.
+// Rewritten notes a rewrite of a zone's object without a change of facts. If the head is not at expected, the zone is
+// read before its next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -26,41 +26,39 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// leastCompares keeps a transaction below etcd's default of 128 operations (the longest of compare, then, else),
-// with room for the object, its zone and the journal.
+// leastCompares keeps a transaction below etcd's default of 128 operations (the longest of compare, then, else), with
+// room for the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares returns the limit of facts for one write, by the compares that etcd takes, with the same room.
+// MaxCompares returns the limit of a write's facts, by the compares that etcd takes, with the same room.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of a decision with their proofs, in slices, because there are about ten.
+// Session collects a decision's facts with their proofs, in slices, because there are about ten.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single has the revisions of single keys. They are compared unless the zone's own revision covers them.
+	// Single has the revisions of single keys, compared unless the zone's revision covers them.
 	Single []proof
-	// proven indexes Single by key, from more than law.FewKeys proofs on.
+	// proven indexes Single, above law.FewKeys proofs.
 	proven map[law.Key]int
-	// ranges has the revisions at which ranges were read; a later key in them fails the compare.
+	// ranges has the revisions of range reads; a later key there fails the compare.
 	ranges []proof
 	// deep has ranges of names with more than Depth labels.
-	deep []proof
-	// Zones has the zones read by the decision.
+	deep  []proof
 	Zones []ZoneSeen
-	// Guess takes an unknown key for absent, to be compared. That saves a read if the key is probably new, as for a
-	// new name.
+	// Guess takes an unknown key for absent, to be compared. That saves a read if the key is probably new.
 	Guess bool
-	// FirstTry is true until a guess of the decision fails.
+	// FirstTry is true until a guess fails.
 	FirstTry bool
 	// Depth is the number of labels above which the zones at names are read and compared as a range.
 	Depth int
-	// Over has the changes of earlier decisions in the same transaction; nil: none.
+	// Over has the changes of earlier decisions in the transaction, or nil.
 	Over *Overlay
 }
 
-// Overlay is a zone with its facts after earlier writes of the same transaction.
+// Overlay is a zone with its facts after earlier writes of the transaction.
 type Overlay struct {
 	Key   string         // of the zone; "": no zone
 	Base  *v1alpha1.Zone // stored, at Mod
@@ -68,17 +66,16 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
-	// Read caches facts that no zone covers, as last read for writes to the zone. They may be stale: each write
-	// compares the facts in use.
+	// Read caches facts that no zone covers, as last read. They may be stale: each write compares the facts in use.
 	Read map[law.Key]Read
 }
 
-// StandAt sets the zone of the overlay: its key, stored object and revision.
+// StandAt sets the overlay's zone.
 func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
-// Read is a fact and the revision that proves it.
+// Read is a fact and its proving revision.
 type Read struct {
 	value any
 	rev   int64
@@ -89,7 +86,7 @@ type proof struct {
 	rev int64
 }
 
-// ZoneSeen is a zone object and its revision; nil and 0 if absent.
+// ZoneSeen is a zone object at its revision; nil and 0 if absent.
 type ZoneSeen struct {
 	Key    string
 	Mod    int64
@@ -129,7 +126,6 @@ func (s *Session) proveFact(k law.Key, rev int64) {
 	}
 }
 
-// proofIndex returns the index of a key in Single, -1 for none.
 func (s *Session) proofIndex(k law.Key) int {
 	if s.proven != nil {
 		if i, ok := s.proven[k]; ok {
@@ -140,7 +136,7 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Single, func(p proof) bool { return p.Key == k })
 }
 
-// Zone returns the zone read by the decision; nil: not read.
+// Zone returns a zone read by the decision, or nil.
 func (s *Session) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
@@ -160,16 +156,16 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Zones = append(s.Zones, ZoneSeen{h.Key, h.Mod, h.Object})
 }
 
-// zoneScoped reports whether the key belongs to a zone and changes only with its object.
+// zoneScoped reports whether a key changes only with its zone's object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
 // ErrMoved: consistent facts contradict the object of the decision, so the object has changed.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved: the zone of the batch has moved, so the whole batch is decided again.
+// ErrOverlayMoved: the batch's zone has moved, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide runs the law until no more facts are needed. It returns ErrMoved if consistent facts contradict the object.
+// Decide runs the law until no facts are missing. It returns ErrMoved if consistent facts contradict the object.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -201,7 +197,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 	}
 }
 
-// Dedupe removes repeated keys in place, and keeps the order.
+// Dedupe removes repeated keys in place, in order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -247,21 +243,19 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-// stoodAt reports whether the decision read the zone at the revision of the head.
 func (s *Session) stoodAt(h *Head) bool {
 	z := s.Zone(h.Key)
 	return z != nil && z.Mod == h.Mod
 }
 
-// atHand is lookUp for a caller without Memory.Mu.
 func (s *Session) atHand(k law.Key) bool {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
 	return s.lookUp(k)
 }
 
-// lookUp finds a fact in memory: in the overlay, in the index of names, or at the head of a zone read by the
-// decision. It may guess. False: the fact must be read. The caller holds Memory.Mu.
+// lookUp finds a fact in the overlay, in the index, or at the head of a zone read by the decision, or guesses. False:
+// the fact must be read. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -329,14 +323,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether the first try takes a fact for absent: Records that wait at a name, and a wildcard.
-// Each deletion needs both, and few zones have them there.
+// guessesAbsent reports whether the first try takes a fact for absent: Records waiting at a name, and a wildcard.
+// Each deletion needs both, and few zones have them.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty takes a range at or below a new name for empty, to be compared. It does not guess if memory or the
-// overlay has data there, nor below an apex, where a range is rarely empty. The caller holds Memory.Mu.
+// guessEmpty takes a range at or below a new name for empty, to be compared; not if memory or the overlay has data
+// there, nor below an apex, whose range is rarely empty. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -370,7 +364,6 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return true
 }
 
-// decodeRange decodes the fact about a range of keys, with the owners from the overlay.
 func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	if k.Kind != law.KindOwnersBelow {
 		return s.mem.DecodeRange(k, kvs)
@@ -397,7 +390,6 @@ func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	return out, err
 }
 
-// listWrittenBelow returns the owners below that of a key in the overlay, in key order.
 func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	if s.Over == nil {
 		return nil
@@ -412,8 +404,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll finds facts in memory. missing are those to be read. ok is false if a fact is asked for again, or cannot
-// be cached.
+// LookUpAll finds facts in memory. missing are those to be read. Not ok: a fact is asked for again, or cannot be
+// cached.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -456,15 +448,13 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit
-// into a transaction. A decision about several such names, or about many name servers, is repeated with FlatName.
+// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit in.
+// A decision about several such names, or about many name servers, is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
 )
 
-// readDeepNames reads the holdings of names with more than Depth labels: one range for each ancestor of Depth
-// labels.
 func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	for len(keys) > 0 {
 		all := law.Key{Kind: law.KindZonesBelow, View: keys[0].View, Name: keys[0].Name}
@@ -503,7 +493,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// Read reads facts and their zones at one revision.
+// Read reads facts and their zones at a single revision.
 func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
@@ -526,7 +516,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
-	covered := map[string]int64{} // at the revision of which zone
+	covered := map[string]int64{} // by the revision of which zone
 	moved := false
 	for i, z := range zones {
 		kv := etcd.One(r.Responses[len(keys)+i])
@@ -552,13 +542,13 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// The facts are of two revisions of a zone. The head has the later ones, and the decision begins again.
+		// The facts are of two revisions of a zone. The head has the later, and the decision begins again.
 		s.Reset()
 	}
 	return nil
 }
 
-// ReadOf returns a fact read by the session. ok is false if there is none.
+// ReadOf returns a fact read by the session.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -568,8 +558,7 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	return Read{v, s.Single[i].rev}, true
 }
 
-// takeAnswer adds the response for a key to the session. covered is the revision of the zone as proof of the fact, 0
-// for none.
+// takeAnswer: covered is the zone's revision as proof of the fact; 0: none.
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
@@ -671,7 +660,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// isCurrent reports whether the head is at the read revision or later. The caller holds Mu.
+// isCurrent reports whether the head is not older than the read. The caller holds Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
@@ -684,7 +673,7 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	return h.Mod >= kv.ModRevision
 }
 
-// DecodeRange decodes the fact about a range of keys.
+// DecodeRange decodes the fact about a range.
 func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -705,7 +694,6 @@ func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	return nil, fmt.Errorf("no range of keys has a fact of kind %d", k.Kind)
 }
 
-// decodeOwners decodes owner facts and passes them to found.
 func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *law.Owner)) error {
 	for _, kv := range kvs {
 		_, owner, err := mem.Layout.ParseOwner(string(kv.Key))
@@ -721,7 +709,6 @@ func (mem *Memory) decodeOwners(kvs []*mvccpb.KeyValue, found func(name.Rel, *la
 	return nil
 }
 
-// decodeForeign decodes the data of other namespaces in a zone (S8.1).
 func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreign, error) {
 	out := &law.Foreign{More: len(kvs) == law.FirstKeys && layout.MostKeys(k) != 0}
 	for _, kv := range kvs {
@@ -756,8 +743,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Stands reports whether the store already has the value to be written, by a fact that the transaction proves. So
-// have half the keys of a Record's update.
+// Stands reports whether the store has the value, by a fact that the transaction proves.
 func (s *Session) Stands(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -798,7 +784,7 @@ func (s *Session) Guards() []clientv3.Cmp {
 	return out
 }
 
-// ReadZone reads a Zone and its revision from etcd; nil if absent.
+// ReadZone reads a Zone at its revision from etcd; nil if absent.
 func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
 	key := mem.Layout.Zone(namespace, object)
 	r, err := mem.Client.Get(ctx, key)
@@ -812,8 +798,8 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record and its revision from etcd; nil if absent. If the Record does not decode, the error is
-// ErrDamaged.
+// ReadRecord reads a Record at its revision from etcd; nil if absent. The error is ErrDamaged if the Record does not
+// decode.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -827,7 +813,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ZoneAt returns the zone of a key from memory or etcd; nil if absent.
+// ZoneAt returns a key's zone from memory or etcd; nil if absent.
 func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -851,7 +837,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 // ErrDamaged: a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
 
-// DecideFromMemory runs the law on facts in memory. The outcome is empty if they do not suffice.
+// DecideFromMemory returns an empty outcome if memory does not suffice.
 func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -864,7 +850,7 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold asks etcd whether the facts and the revision of the object are current. False, if there are too many compares.
+// Hold asks etcd whether the facts and the object's revision are current; false: no, or too many compares.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

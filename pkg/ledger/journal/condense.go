@@ -20,33 +20,30 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// An unsettled zone is delivered with an earlier content, which a starting server finds by undoing the steps since.
-// A mass deletion holds a zone for days (S7.5), but the journal is bounded. So the oldest of these steps are
-// condensed into a single step before they are trimmed. The condensed step has at most the rows of the contents
-// before and after, however much was written meanwhile. The last included step stays in the journal, as the link to
-// the next.
+// An unsettled zone is delivered with an earlier content; a starting server finds that by undoing the steps since. A
+// mass deletion holds a zone for days (S7.5), but the journal is bounded. So the oldest of these steps are condensed
+// into a single step, with at most the rows of the contents before and after, before they are trimmed. The last
+// included step stays in the journal, as the link to the next.
 //
-// The condensed step is stored in parts, which are valid only through the key that names them. Writes compare that
-// key: if two servers condense at once, the second fails. All servers make the same parts up to the same step.
+// The condensed step is stored in parts, valid only through the key that names them. Writes compare that key: if two
+// servers condense at once, the second fails. All servers make the same parts up to the same step.
 
-// condensedPart bounds the octets of a part, but for one more row.
+// condensedPart bounds a part's octets, but for another row.
 const condensedPart = 256 << 10
 
-// Condensed is the header of a condensed step: all steps of a zone since its delivered serial.
+// Condensed is a condensed step's header: all of a zone since its delivered serial.
 type Condensed struct {
 	// From is the delivered serial, and State its content state.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
 	// Step has no rows and TTLs; they are in Parts parts.
-	Step  content.Step `json:"s"`
-	Parts int          `json:"p"`
-	// Octets is the size of all parts.
-	Octets int `json:"o"`
+	Step   content.Step `json:"s"`
+	Parts  int          `json:"p"`
+	Octets int          `json:"o"`
 }
 
-// readCondensed returns the header of the condensed step of a zone, and the revision of its key, at *rev. *rev 0 is
-// set to the present revision. c is nil if nothing is condensed. If c.From is not the settled serial, c is from an
-// earlier hold.
+// readCondensed returns a zone's header at *rev, and the revision of its key; c nil: nothing is condensed. *rev 0 is
+// set to the present revision. If c.From is not the settled serial, c is from an earlier hold.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -66,7 +63,6 @@ func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (
 	return c, mod, nil
 }
 
-// condensedStep returns the condensed step with its rows, at a revision.
 func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed, at int64) (content.Step, error) {
 	step := c.Step
 	for i := range c.Parts {
@@ -89,7 +85,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 }
 
 // Condense adds the journal steps of z up to n to the condensed step. The result is the step before which the journal
-// may be trimmed, 0 if another server was ahead, or if z has left its name since revision at.
+// may be trimmed; 0 if another server was ahead, or z has left its name since revision at.
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -155,9 +151,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed returns a compare that z has had its name since revision at; nil if not. If the zone is gone, the purge
-// may have passed the keys, so nothing may be written (I4). If the zone is back, older knowledge must not remove
-// anything. Other changes at the name do not matter.
+// stillNamed returns a compare that z has had its name since revision at, or nil. If the zone is gone, the purge may
+// have passed the keys, so nothing may be written (I4). If the zone is back, older knowledge must not remove
+// anything.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {
@@ -175,7 +171,6 @@ func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (
 	return &is, nil
 }
 
-// partsOf splits the rows and TTLs of a step into parts.
 func partsOf(step *content.Step) (parts []*content.Step) {
 	octets := condensedPart
 	in := func(more int) *content.Step {

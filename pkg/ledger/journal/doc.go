@@ -5,8 +5,8 @@
 // lists the RRsets of an ended zone (ended.go), and caches the journal values written by this server (made.go).
 //
 // Promises. (1) A journal has no gap: the oldest steps go first. (2) Steps since the delivered content, and steps
-// that a Delivery has not confirmed, stay up to a bound of octets. Beyond it they are condensed. (3) No write waits
-// for a trim.
+// that a Delivery has not confirmed, stay up to a bound of octets, and are condensed beyond. (3) No write waits for a
+// trim.
 //
 // Package journal does not know decisions, and writes no step: a step is part of the transaction that makes it true
 // (package commit).

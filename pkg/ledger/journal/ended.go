@@ -20,23 +20,23 @@ import (
 )
 
 // An ended zone has no content, and its Records may have changed. But while the zone has the finalizer of Delivery,
-// its owners and journal stay, with the outbox item of the purge, which has the header. They list every RRset that a
+// its owners and journal stay, with the purge's outbox item, which has the header. They list every RRset that a
 // provider may have. No tenant writes them, and the zone is not created again before the purge.
 
 // ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
-// Left lists the RRsets that a provider may have of an ended zone.
+// Left lists an ended zone's RRsets that a provider may have.
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types without data, besides those of the header: the RRsets at the end of the zone, and those
+	// Rows has owners and types without data, besides the header's: the RRsets at the end of the zone, and those
 	// changed by steps.
 	Rows []content.Row
 }
 
-// Left returns the RRsets of an ended zone since a serial. ErrTrimmed: they are unknown, or the zone had another name
-// since.
+// Left returns an ended zone's RRsets since a serial. The error is ErrTrimmed if they are unknown, or the zone had
+// another name since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	rev := int64(0)
 	had, err := jr.readHad(ctx, zone, &rev)
@@ -57,8 +57,8 @@ func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad reads the zone's last header from the outbox item of the purge, and sets *rev, the revision for all reads.
-// Nothing is purged before the finalizer is gone.
+// readHad reads the zone's last header from the purge's outbox item, and sets *rev for all reads. Nothing is purged
+// before the finalizer is gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work
@@ -88,7 +88,6 @@ func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64)
 	return had, nil
 }
 
-// addOwners adds the RRsets at the end of the zone.
 func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
 	return etcd.Each(ctx, jr.Client, jr.Layout.Room("owners")+string(zone.UID)+"/", &rev, func(key string, data []byte, _ int64) error {
 		_, owner, err := jr.Layout.ParseOwner(key)
@@ -108,7 +107,6 @@ func (jr *Journal) addOwners(ctx context.Context, left *Left, zone *v1alpha1.Zon
 	})
 }
 
-// addSteps adds the RRsets changed after left.Serial, and sets left.Serial to the last.
 func (jr *Journal) addSteps(ctx context.Context, left *Left, zone *v1alpha1.Zone, rev int64) error {
 	uid := string(zone.UID)
 	last, err := jr.Client.Get(ctx, jr.Layout.Journal(uid), clientv3.WithPrefix(), clientv3.WithLimit(1),

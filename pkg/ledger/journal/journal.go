@@ -28,34 +28,31 @@ import (
 
 // A provider that cannot list its RRsets learns from the journal which of them to remove (S8.6). No other key has
 // them, so the steps not confirmed by a Delivery stay, up to keptOctets. Views follow new steps, and a starting
-// server reads the Records, so few other steps are kept, or the changes of many zones would fill etcd: JournalSteps
-// for each zone, and at most JournalOctets if steps are longer than longStep. A Record makes as many steps as its
-// writer likes, of up to about 200 KiB.
+// server reads the Records. So few other steps are kept, or the changes of many zones would fill etcd: JournalSteps
+// for each zone, and at most JournalOctets of steps longer than longStep. A Record makes as many steps as its writer
+// likes, of up to about 200 KiB.
 //
-// No write waits for a trim. A server trims in the background to JournalSteps after writing half as many. It checks
-// the octets after writing JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal has
-// up to half as many steps more, or twice the octets, and as many again for each further server that writes. The
-// oldest steps go first: a journal has no gap.
+// A server trims in the background to JournalSteps after writing half as many. It checks the octets after writing
+// JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal has up to half as many steps
+// more, or twice the octets, and as many again for each further server that writes.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
 	longStep      = 2 << 10
-	// trimPage steps are read at once, more if they are short. The longest take some megabytes.
+	// trimPage steps are read at once, more if short. The longest take some megabytes.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// entryOctets for each entry of the zone, but at least twice JournalOctets, bound the steps kept for a provider
-	// that has not confirmed them. S9.1 counts more octets for each entry, so the quotas of a tenant bound its
-	// journals too.
+	// entryOctets for each entry of the zone, but at least twice JournalOctets, bound the steps kept for an
+	// unconfirmed Delivery. S9.1 counts more octets for each entry, so a tenant's quotas bound its journals too.
 	entryOctets = 64
 )
 
-// Unsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5). A starting server, and a
-// controller, find the delivered content by undoing the steps since.
+// Unsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
 func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
-// keptOctets bounds the journal of a zone that has Deliveries or is unsettled. Older steps are condensed.
+// keptOctets bounds the journal of a zone that is unsettled or has Deliveries.
 func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
@@ -77,24 +74,22 @@ type Journal struct {
 	Made              made
 }
 
-// Trimming is this process's state of the journal of a zone to which it writes.
+// Trimming is a process's state of a zone's journal.
 type Trimming struct {
 	mu sync.Mutex
-	// condensed is the size of the condensed step at the last trim, in octets.
+	// condensed is the octets of the condensed step at the last trim.
 	condensed int
-	// written counts the steps since the last trim. octets, and long for long steps, count since the last check of
-	// octets.
+	// written counts the steps since the last trim, octets (and long for long steps) those since the last check.
 	written, octets, long int
-	// running is true during a trim, and done after the first trim by this process. This process has deleted all
-	// keys before to since the name was created at revision named. A zone that ended and is back (S3.7) has the same
-	// uid, and counts its steps from the beginning.
+	// done: this process has trimmed, and has deleted all keys before to since the name was created at revision
+	// named. A zone that ended and is back (S3.7) has the same uid, and counts its steps from the beginning.
 	running, done bool
 	to            string
 	named         int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, and starts a trim when due. z has the last
-// step. name is the zone's, for the log.
+// Wrote counts a journal value that the transaction at rev wrote for z, with its last step, and starts a trim when
+// due. name is for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +98,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	}
 	t.written, t.octets = t.written+steps, t.octets+octets
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
-	// the first write of a process trims the journal of a server with other bounds
+	// a process's first write trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
 	weigh := first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
 	if t.running || !weigh && (t.written < max(1, most/2) || newest <= uint64(most)) {
@@ -130,11 +125,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal deletes old steps, except the last KeptSteps, counted back from z, and the steps needed by a Delivery.
-// If weigh is true, all are bounded by octets. For an unsettled zone, needed steps are condensed before deletion; the
-// result is the number of octets of the condensed step before. Two servers may trim at once. A Delivery created later
-// needs no step before the zone's serial at that time, and existing Deliveries need ever fewer. Nothing is deleted if
-// the zone has left its name since rev.
+// trimJournal deletes old steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. With
+// weigh, all are bounded by octets. An unsettled zone's needed steps are condensed before deletion; the result is the
+// octets of the condensed step before. Two servers may trim at once: a Delivery created later needs no step before
+// the zone's serial at that time, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left
+// its name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -197,19 +192,17 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
-// startKey returns the key before which this process has deleted the journal since the name was created at revision
-// named. No earlier step is written.
+// startKey returns the key before which this process has deleted the journal. No earlier step is written.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// first trim, earlier zone of the name, or before this one ended
+	// first trim, earlier zone of the name, or before this zone ended
 	if t.named != named || !strings.HasPrefix(t.to, journal) {
 		t.to, t.named = journal, named
 	}
 	return t.to
 }
 
-// firstNeeded returns the first needed step from a key to before oldest; oldest if there is none.
 func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest uint64, needs func(serial.Serial) bool) (uint64, error) {
 	needed := func(kv *mvccpb.KeyValue) (needed, mark bool, err error) {
 		tx, err := jr.Made.Read(string(kv.Key), kv.Value)
@@ -220,7 +213,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
 	end := jr.Layout.Step(zone, oldest)
-	// Usually none is needed, as the last of them shows.
+	// Usually none is needed, as the last shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
@@ -272,12 +265,11 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that reports whether a Delivery of the zone needs the step to a serial: it
-// needs all from the earliest serial that a provider may have; nil: no step is needed.
+// findUndelivered: a Delivery needs all steps from the earliest serial that a provider may have; nil: no step.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
-	// The name of a Delivery begins with the zone's name, cut if that is long.
+	// A Delivery's name begins with the zone's name, cut if long.
 	prefix := jr.Layout.Object("deliveries", z.Namespace, strings.TrimRight(z.Name[:min(len(z.Name), 200)], ".-")+"-")
 	if len(z.Name) > 200 {
 		prefix = strings.TrimSuffix(prefix, "-")
@@ -316,17 +308,18 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns the steps of a zone after the serial since up to step n, oldest first, and the content state at
-// since, as their proof. ErrTrimmed: the journal does not reach back to since, or the zone never had that serial.
+// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since, as
+// their proof. The error is ErrTrimmed if the journal does not reach back to since, or the zone never had that
+// serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is Steps at a revision, 0 for the present. It reads the journal and the condensed step at one revision:
-// between two, a step could move from the first to the second. At the revision of the zone at step n they always
-// fit. If all is true, since is ignored, and the steps begin at the oldest serial with a known content state, or at
-// the creation of the zone.
+// StepsFrom is Steps at a revision, 0 for the present. Journal and condensed step are read at the same revision, or a
+// step could move from the first to the second in between. At the revision of the zone at step n they always fit. If
+// all is true, since is ignored, and the steps begin at the oldest serial with a known content state, or at the
+// creation of the zone.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -353,13 +346,13 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom without the condensed step; *rev 0 is set to the revision of the read. With ErrTrimmed it
+// journalFrom is StepsFrom without the condensed step; *rev 0 is set to the read's revision. With ErrTrimmed it
 // returns the existing steps.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
-			// The content before the oldest step is unknown; the content after the step is stored.
+			// The content before the oldest step is unknown; that after the step is stored.
 			before, steps = steps[last].State, steps[:last]
 			slices.Reverse(steps)
 			return before, steps, nil
@@ -397,7 +390,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 				next--
 			}
 		}
-		if next >= from { // the journal has no step here
+		if next >= from { // no step here
 			return trimmed()
 		}
 		to = jr.Layout.Step(zone, from)

@@ -17,12 +17,12 @@ const (
 	maxMadeOctets = 32 << 10
 )
 
-// made caches the journal values sent last, because the feed of this process gets mostly these from etcd and need
-// not parse them. The value in etcd counts, so octets are compared, not only keys.
+// made caches the last sent journal values, so that this process's feed need not parse them. The value in etcd
+// counts, so octets are compared, not only keys.
 type made struct {
 	mu     sync.Mutex
 	values map[string]madeValue // by journal key
-	keys   [maxMade]string      // ring of the keys, in the order of Put
+	keys   [maxMade]string      // ring of keys, in the order of Put
 	next   int
 }
 
@@ -31,12 +31,12 @@ type madeValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches a value before it is sent. The caller must not change value and tx afterwards.
+// Put caches a value before sending. The caller must not change value and tx afterwards.
 func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxMadeOctets {
 		return
 	}
-	if cap(value) > 2*maxMadeOctets { // a discarded long step has grown the buffer
+	if cap(value) > 2*maxMadeOctets { // grown by a discarded long step
 		value = bytes.Clone(value)
 	}
 	m.mu.Lock()
