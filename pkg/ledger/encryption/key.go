@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
-// Key is the encryption key of a store. The key is created when the store is first encrypted, and never changes.
+// Key is the encryption key of a store, created when the store is first encrypted. It never changes.
 type Key struct {
 	// Octets has 32 octets.
 	Octets []byte `json:"key"`
@@ -30,8 +30,7 @@ func NewKey(mixed bool) Key {
 	return k
 }
 
-// orIdentity returns the transformer, or without an encryption configuration upstream's identity provider, which
-// detects encrypted data.
+// orIdentity defaults to upstream's identity provider, which detects encrypted data.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -39,15 +38,14 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether a transformer (nil: none) encrypts on writes. A transformer with identity as first
-// provider does not.
+// Encrypts reports whether a transformer (nil: none) encrypts on writes: not with identity as first provider.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns k in the stored form for the etcd key at.
+// Wrap returns the stored form of k for the etcd key at.
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {

@@ -33,8 +33,7 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream returns an error for a range with encrypted values: a stream cannot report a value that does not
-// decrypt. Other ranges are streamed by etcd.
+// GetStream returns an error for a range with encrypted values: a stream cannot report a value that does not decrypt.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.values.cover(key) || key <= k.values.prefix && string(op.RangeBytes()) > k.values.prefix {
@@ -72,7 +71,6 @@ func (k *kv) Txn(ctx context.Context) clientv3.Txn {
 	return &txn{Txn: k.KV.Txn(ctx), values: k.values}
 }
 
-// txn collects errors of compares and operations, which Commit returns.
 type txn struct {
 	clientv3.Txn
 	values *values

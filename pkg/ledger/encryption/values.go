@@ -19,15 +19,14 @@ import (
 // mark begins every encrypted value. The ledger's own values are JSON and never begin so.
 const mark = "encrypted:1:"
 
-// values encrypts the values of keys under prefix, except the key except.
 type values struct {
 	aead           cipher.AEAD
 	mixed          bool
 	prefix, except string
 }
 
-// NewClient returns a client that encrypts with k the values of keys under prefix, except the key except. It has
-// only the parts KV and Watcher, lives as long as client, and need not be closed.
+// NewClient returns a client that encrypts with k the values of keys under prefix, except the key except. It has only
+// KV and Watcher, lives as long as client, and need not be closed.
 func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {
@@ -39,12 +38,10 @@ func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3
 	return c, nil
 }
 
-// cover reports whether the value of a key is encrypted.
 func (v *values) cover(key string) bool {
 	return strings.HasPrefix(key, v.prefix) && key != v.except
 }
 
-// encryptValue returns the stored form of a value under the key.
 func (v *values) encryptValue(key, data []byte) []byte {
 	head := len(mark) + v.aead.NonceSize()
 	out := make([]byte, head, head+len(data)+v.aead.Overhead())
@@ -53,8 +50,7 @@ func (v *values) encryptValue(key, data []byte) []byte {
 	return v.aead.Seal(out, nonce, data, key)
 }
 
-// decryptValue decrypts a value of etcd in place. An empty value was not requested, or is that of a deletion; an
-// encrypted value is never empty.
+// decryptValue decrypts in place. An empty value was not requested, or is a deletion's: no encrypted value is empty.
 func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watcher decrypts the events of a Watcher. An event that does not decrypt cancels the watch, with the reason.
+// watcher decrypts events. An event that does not decrypt cancels the watch, with the reason.
 type watcher struct {
 	clientv3.Watcher
 	values *values

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Payer is a namespace charged for a transaction, and the weight of its share.
+// Payer is a namespace charged for a share of a transaction.
 type Payer struct {
 	Namespace string
 	Weight    int
@@ -18,14 +18,14 @@ type Payer struct {
 // PayersKey is the context key of the payers.
 type PayersKey struct{}
 
-// PaidBy returns a context whose transactions are charged to the payers (S9.2): for a client's write, the namespace
-// of the object, which also pays for zones and parents written with the object; for a cascade, the namespace that
-// caused the cascade. A sweep has no payer.
+// PaidBy returns a context whose transactions are charged to the payers (S9.2): for a client's write, the object's
+// namespace, also for zones and parents written with the object; for a cascade, the causing namespace. A sweep has no
+// payer.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// Metered wraps kv, and charges each payer its share of the octets of keys and values written by a transaction. A
+// Metered wraps kv, and charges each payer a share of the octets of keys and values that a transaction writes. A
 // transaction is free if not committed or without writes, and charged if etcd does not answer. Octets of an answer
 // beyond freeOctets are charged too.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
@@ -95,11 +95,10 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// freeOctets is the number of octets in etcd's answer to one transaction that are free of charge. Most decisions read
-// less. A read of all names below a name (S4.8) may be megabytes, at the CPU cost of writing as much.
+// freeOctets of etcd's answer are free. Most decisions read less. A read of all names below a name (S4.8) may be
+// megabytes, at the CPU cost of writing as much.
 const freeOctets = 64 << 10
 
-// answeredOctets returns the number of octets of keys and values in an answer.
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	for _, x := range r.Responses {
 		for _, kv := range x.GetResponseRange().GetKvs() {
@@ -109,5 +108,5 @@ func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	return octets
 }
 
-// KeyOctets is an upper estimate for a key together with its framing in etcd's messages.
+// KeyOctets is an upper estimate for a key, framed in etcd's messages.
 const KeyOctets = 256

@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// These constructors avoid the value's copy and the reflection in clientv3's. A write has a dozen operations and
-// compares.
+// These constructors avoid the copy and reflection of clientv3's.
 
 // OpPut returns a put of value. The caller must not change value afterwards.
 func OpPut(key string, value []byte) clientv3.Op {
@@ -30,7 +29,7 @@ func OpPut(key string, value []byte) clientv3.Op {
 	return op
 }
 
-// RevisionIs returns a compare that holds if the key's mod revision is rev; rev 0: if the key does not exist.
+// RevisionIs returns a compare that holds if the key's mod revision is rev; 0: if the key does not exist.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -39,7 +38,7 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// VersionAt returns the revision of the put or delete at index i of a transaction.
+// VersionAt returns the revision of a transaction's put or delete at index i.
 func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	if put := r.Responses[i].GetResponsePut(); put != nil {
 		return put.Header.Revision
@@ -56,17 +55,17 @@ func Absent(key string) clientv3.Cmp {
 	return c
 }
 
-// Puts are writes of a transaction, each key once, besides the objects and the zone's keys.
+// Puts are a transaction's writes besides the objects and the zone's keys, each key once.
 type Puts []KeyValue
 
-// KeyValue is the write of a value, or the deletion of the key if Gone.
+// KeyValue is a put, or the deletion of the key if Gone.
 type KeyValue struct {
 	Key   string
 	Value []byte
 	Gone  bool
 }
 
-// Add appends a write, or replaces the earlier write of the key.
+// Add appends a write, or replaces the key's earlier write.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -83,7 +82,7 @@ func (p *Puts) Set(key string, v any) { p.Add(KeyValue{Key: key, Value: layout.E
 // Del adds a deletion.
 func (p *Puts) Del(key string) { p.Add(KeyValue{Key: key, Gone: true}) }
 
-// Ops returns the writes as operations.
+// Ops returns the operations.
 func (p Puts) Ops() []clientv3.Op {
 	ops := make([]clientv3.Op, 0, len(p))
 	for _, x := range p {
@@ -96,8 +95,8 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// ReadKey returns the value of a key, nil if absent, and the revision of the read. A transaction, unlike a get, does
-// not wait while etcd is unavailable.
+// ReadKey returns the value of a key, nil if absent, and the read's revision. A transaction, unlike a get, does not
+// wait while etcd is unavailable.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {
@@ -106,13 +105,13 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return One(r.Responses[0]), r.Header.Revision, nil
 }
 
-// TooLarge reports whether err means a request too large for etcd or its connection. Nothing was written.
+// TooLarge reports whether etcd or its connection refused a request as too large. Nothing was written.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// One returns the result of a get of a single key, nil if absent.
+// One returns a single-key get's result, nil if absent.
 func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -120,7 +119,7 @@ func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// ModRevision returns the mod revision of kv, 0 for nil.
+// ModRevision returns kv's mod revision, 0 for nil.
 func ModRevision(kv *mvccpb.KeyValue) int64 {
 	if kv == nil {
 		return 0
@@ -128,7 +127,7 @@ func ModRevision(kv *mvccpb.KeyValue) int64 {
 	return kv.ModRevision
 }
 
-// NewID returns a random id for a server or an outbox item: 24 hexadecimal digits.
+// NewID returns a random id of 24 hexadecimal digits.
 func NewID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)

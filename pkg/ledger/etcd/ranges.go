@@ -25,8 +25,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 }
 
 // Watch passes the changes under prefix after rev to take, each once and in order. If etcd cancels the watch, for
-// example because the member lost its leader, Watch resumes after the last revision completed, known from events and
-// progress notifications. It returns when ctx ends, take fails, or etcd has compacted the next revision.
+// example because the member lost its leader, Watch resumes after the last complete revision, known from events and
+// progress notifications. Watch returns when ctx ends, take fails, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -36,7 +36,7 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 			return ctx.Err()
 		case err != nil:
 			return err
-		case again == rev: // no progress since the last attempt
+		case again == rev: // no progress
 			if !Pause(ctx, resumeAfter) {
 				return ctx.Err()
 			}
@@ -45,7 +45,6 @@ func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int6
 	}
 }
 
-// resumeAfter is the delay before resuming a watch that ended without any response.
 const resumeAfter = 200 * time.Millisecond
 
 func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
@@ -73,12 +72,12 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at one revision: *rev, or the current revision if 0, then stored in *rev. It
-// reads a stream if possible, because for each page etcd counts all later keys: n² steps for n pages.
+// Each calls f for all keys under prefix at a revision: *rev, or if 0 the current, then stored in *rev. A stream is
+// read if possible, because for each page etcd counts all later keys: n² steps for n pages.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
-	if err != nil { // values are encrypted: only pages are supported
+	if err != nil { // encrypted values: only pages
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
@@ -100,14 +99,14 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 				return fmt.Errorf("%s: %w", kv.Key, err)
 			}
 		}
-		if r.Header != nil && *rev == 0 { // the last response has the revision of the read
+		if r.Header != nil && *rev == 0 { // in the last response
 			*rev = r.Header.Revision
 		}
 	}
 	return ctx.Err()
 }
 
-// EachPage is like Each, but reads pages.
+// EachPage is Each by pages.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -131,11 +130,10 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 	}
 }
 
-// scanPage is the page size of Scan, in keys.
 const scanPage = 2000
 
-// Scan calls f for the keys under prefix beginning at from, each page at its own revision, until about most keys are
-// read; 0: all. It returns the key to continue at, "" at the end.
+// Scan calls f for the keys under prefix beginning at from, each page at the present revision, until about most keys
+// are read; 0: all. The result is the key to continue at, "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)
@@ -160,7 +158,7 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage is the number of keys of a removed zone deleted in a transaction. etcd executes transactions serially:
+// PurgePage is the number of a removed zone's keys deleted in a transaction. etcd executes transactions serially:
 // deleting all keys of a large zone at once would stop every tenant's writes for seconds.
 const PurgePage = 500
 

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Workers reuses goroutines for calls of etcd, which need a deep stack: growing the stack of a new goroutine, by
-// three copies, costs as much as sending the request.
+// Workers reuses goroutines for calls of etcd, which need a deep stack: growing a new goroutine's, by three copies,
+// costs as much as sending the request.
 type Workers struct{ Free chan func() }
 
-// workerRests is the idle time after which a worker ends.
 const workerRests = 10 * time.Second
 
 // Run calls f in a worker, without waiting. Workers end with ctx.

@@ -26,15 +26,15 @@
 //	withdrawn/<uid>/<ns>                  law.Withdrawal        the grace period of a namespace in the zone (S2.5)
 //
 // Promises. (1) A key of a zone that decisions read (owners to cuts) changes only in a transaction that changes the
-// Zone object: one compare of the Zone proves all of them (I5). debts/, withdrawn/, names/ and outbox/ are compared by
+// Zone object: a compare of the Zone proves all of them (I5). debts/, withdrawn/, names/ and outbox/ are compared by
 // their own revisions. (2) Each Parse function inverts the function of its key.
 //
 // Package layout knows nothing of transactions, clients or time: it only makes strings.
 //
 // A new kind of key needs a law.Kind (law/keys.go) if decisions read it; Keys.Key, DecodeFact and, for a range,
-// IsRange; Rooms; ZoneRooms, among the first OwnRooms unless Delivery needs it; the tables above and in package ledger;
-// fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails until a store of that test has one); and a
-// migration for stores without it (ledger/migrate.go).
+// IsRange; Rooms; ZoneRooms, among the first OwnRooms unless Delivery needs it; the tables above and in package
+// ledger; fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails until a store of that test has one); and
+// a migration for stores without it (ledger/migrate.go).
 //
 // Read first: keys.go, then value.go.
 package layout

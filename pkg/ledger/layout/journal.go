@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// MaxSteps is the limit of steps in a journal value: each group of a batch has one.
+// MaxSteps is the limit of steps in a journal value, and of groups in a batch.
 const MaxSteps = 64
 
 // JournalValue is a content.Transaction under construction, without a Zone. Add encodes each step once, so the size
@@ -22,7 +22,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add adds a step, unless the step takes more than most octets, and returns its octets.
+// Add adds a step of at most most octets, and returns its octets.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)
@@ -47,7 +47,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 
 func (j *JournalValue) Last() uint64 { return j.Steps[len(j.Steps)-1].N }
 
-// Value returns the encoded transaction. No step can be added afterwards.
+// Value returns the encoded transaction, and no step can be added any more.
 func (j *JournalValue) Value(settled bool) []byte {
 	j.buf.WriteByte(']')
 	if settled {

@@ -12,17 +12,16 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Keys makes and parses the keys in etcd. Internal keys are outside every prefix followed by an API watch. Names are
-// label-reversed, so a name and all names below are one range (name.Name.Key).
+// Keys makes and parses the keys in etcd.
 type Keys struct {
-	// Prefix is the prefix of the whole server without a trailing slash: "/registry/kubizone".
+	// Prefix is the server's, without a trailing slash: "/registry/kubizone".
 	Prefix string
 }
 
 // defaultView replaces the empty view in keys; "@" is no RFC 1123 label.
 const defaultView = "@"
 
-// byReference replaces the view in keys of objects waiting for a zone object.
+// byReference replaces the view for objects waiting for a zone object.
 const byReference = "@ref"
 
 // Object returns the key of an object of kubi.zone.
@@ -43,7 +42,7 @@ func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects returns the prefix of all objects of a resource. A resource of another group includes that group:
+// Objects returns the prefix of a resource's objects. A resource of another group includes the group:
 // "bind9clusters.bind9.kubi.zone".
 func (k Keys) Objects(resource string) string {
 	resource, group, ok := strings.Cut(resource, ".")
@@ -53,7 +52,7 @@ func (k Keys) Objects(resource string) string {
 	return k.Prefix + "/" + group + "/" + resource + "/"
 }
 
-// ObjectName splits the key of an object.
+// ObjectName splits an object's key.
 func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	rest := key[strings.LastIndexByte(key, '/')+1:]
 	head := strings.TrimSuffix(key, "/"+rest)
@@ -64,14 +63,14 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources lists the resources in this store. Each has versions of its own (subrev), so a new kind must be listed
-// before the first object is written.
+// Resources lists the store's resources. Each has its own versions (subrev), so a new kind must be listed before the
+// first object is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
-// FleetResources are the resources of the BIND fleets. No decision reads them.
+// FleetResources are those of the BIND fleets. No decision reads them.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
-// Internal returns the prefix of all internal keys.
+// Internal returns the prefix of internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
 // Room returns the prefix of a kind of internal keys.
@@ -80,8 +79,8 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config returns the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked returns the key by which a server asks the others for the next commit at a zone. Each request overwrites the
-// last, which costs only time.
+// Asked returns the key by which a server asks the others for the next commit at a zone. A request overwrites the
+// last, at the cost of time only.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -91,7 +90,7 @@ func viewKey(view string) string {
 	return view
 }
 
-// Key returns the key of a fact, or the prefix if the fact is about a range.
+// Key returns the key of a fact, or the prefix of a range.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
 	case law.KindHolding, law.KindZonesBelow:
@@ -139,7 +138,7 @@ func (k Keys) Key(f law.Key) string {
 		}
 		return k.Room("members") + f.Zone + "/"
 	}
-	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a kind without a key is a bug of this package
+	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a bug of this package
 }
 
 // IsRange reports whether a fact is about all keys under a prefix.
@@ -148,8 +147,8 @@ func IsRange(k law.Key) bool {
 		k.Kind == law.KindTouched
 }
 
-// MostKeys returns the number of keys to read for a range, 0 for all. No refusal depends on the owners below an
-// apex, which are all owners of the zone.
+// MostKeys returns the number of keys to read for a range, 0 for all. No refusal depends on the owners below an apex,
+// which are all owners of the zone.
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
@@ -159,27 +158,27 @@ func MostKeys(k law.Key) int64 {
 	return 0
 }
 
-// Rooms lists the kinds of internal keys, in key order, without asked and config.
+// Rooms lists the internal kinds, in key order, without asked and config.
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
-// ZoneRooms lists the kinds of keys purged with a zone, in this order. A new zone at the name reads members of the
-// earlier zone (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets
-// to withdraw from a provider that cannot list them.
+// ZoneRooms lists the kinds purged with a zone, in order. A new zone at the name reads members of the earlier zone
+// (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets to withdraw
+// from a provider that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
 // OwnRooms is the number of the first ZoneRooms, purged while an ended zone is still delivered.
 const OwnRooms = 6
 
-// Journal returns the prefix of a zone's journal, and Step the key of the transaction whose last step is n.
+// Journal returns the prefix of a zone's journal, and Step a transaction's key by the last step.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
 
 func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled returns the key for marking a change of Settled without a step, after the key of step n. Each mark
+// StepSettled returns the key that marks a change of Settled without a step, after the key of step n. Each mark
 // overwrites the last.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
@@ -198,20 +197,19 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut returns the key of a child's cut in its parent (law.CountedCut), PendingCut that of a cut yet to be counted
-// (law.PendingCut), and Outbox that of a work item.
+// Cut returns the key of a child's cut in its parent (law.CountedCut), PendingCut that of a pending cut
+// (law.PendingCut), and Outbox that of a work.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
 
-// A letter in the keys of orphans/ is the resource of the waiting object.
 const (
 	WaitingDelegation = "d"
 	WaitingRecord     = "r"
 	WaitingZone       = "z"
 )
 
-// WaitingLetter returns the letter of a resource.
+// WaitingLetter returns a resource's letter in keys of orphans/.
 func WaitingLetter(resource string) string {
 	switch resource {
 	case "zones":
@@ -222,7 +220,7 @@ func WaitingLetter(resource string) string {
 	return WaitingRecord
 }
 
-// Waiting returns the keys of a waiting object. resource is "records", "zones" or "delegations".
+// Waiting returns a waiting object's keys. resource is "records", "zones" or "delegations".
 func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
 	var keys []string
 	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
@@ -235,7 +233,7 @@ func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []stri
 	return keys
 }
 
-// WaitingAt returns the prefix of the objects waiting at a name, or at and below it.
+// WaitingAt returns the prefix of the objects waiting at a name or, unless exact, at and below.
 func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	p := k.Room("orphans") + viewKey(view) + "/" + n.Key()
 	if exact {
@@ -263,9 +261,9 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves is true if the Record moves between zones; see law.Waiting.
+	// Moves: the Record moves between zones.
 	Moves bool `json:"m,omitempty"`
-	// KeptOut is the namespace that held the name; see law.Waiting.
+	// KeptOut is the namespace that held the name.
 	KeptOut string `json:"k,omitempty"`
 }
 
@@ -323,8 +321,8 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// Estimated octets of internal keys: namesOctets for those with the name of a Record or Zone, stepsOctets for a
-// journal of small changes, within JournalSteps and JournalOctets of package journal.
+// Estimated octets: namesOctets of internal keys with the name of a Record or Zone, stepsOctets of a journal of small
+// changes, within JournalSteps and JournalOctets of package journal.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
@@ -333,7 +331,7 @@ const (
 )
 
 // StoredOctets estimates the octets of an object in etcd: key, encoded form of octets, and internal keys. values is
-// the number of a Record's values, or of a Delegation's namespaces, which have a rules key each.
+// the number of a Record's values, or of a Delegation's namespaces, each with a rules key.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -345,20 +343,20 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	return stored
 }
 
-// Condensed returns the key of the header of a zone's condensed step, and CondensedPart that of a part.
+// Condensed returns the header's key of a zone's condensed step, and CondensedPart that of a part.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
 
 func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock returns the key of the lock of migrations: not an internal key, and never encrypted.
+// MigrationLock returns the key of the migrations' lock: not internal, and never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// LeaderLock returns the key of the lock of the server that confirms Records; see MigrationLock.
+// LeaderLock returns the key of the lock of the server that confirms Records; as MigrationLock.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
-// WaitingValue returns the value of the keys of Waiting; moves as in law.Waiting.
+// WaitingValue returns the value of Waiting's keys; moves as in law.Waiting.
 func WaitingValue(uid string, created int64, moves bool) string {
 	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))
 }

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes an internal value as JSON; types of this module always encode. "<", ">" and "&" are not escaped:
-// that would take six octets each.
+// Encode encodes an internal value as JSON; types of this module always encode. "<", ">" and "&" stay: escaped, they
+// would take six octets each.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
@@ -28,7 +28,7 @@ func Encode(v any) []byte {
 	return b
 }
 
-// escaped is the prefix of an escaped <, > or &, and of control characters, which no value has.
+// escaped begins an escaped <, > or &, and control characters, which no value has.
 var escaped = []byte(`\u00`)
 
 // Decode decodes an internal value into a pointer to a struct.
@@ -84,7 +84,7 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
-// Unreadable returns the error for an internal key or value that does not parse.
+// Unreadable returns the error of an internal key or value that does not parse.
 func Unreadable(key string, err error) error {
 	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
 }

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the request of a Zone write to the law, as far as it depends on the object; before or after may be
-// nil. The error is a law.Refusal if the new spec does not parse.
+// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error
+// is a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
 		if ask.Before, err = LawZone(before); err != nil {
@@ -42,8 +42,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns the report of a secondary in a status write (S6.11), nil for none. Such a write sets
-// status.serial, which the API allows only for this purpose.
+// behindOf returns a secondary's report in a status write (S6.11), or nil. The API allows a status.serial for this
+// purpose only.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package objects converts between API objects and the law: requests from a Zone, Record or Delegation (LawZone,
-// LawRecord, DelegationRule), the stored form of objects (ObjectCodec), and decisions written into their status
-// (Placer).
+// LawRecord, DelegationRule), the stored form of objects (ObjectCodec), and decisions in their status (Placer).
 //
 // Promises. (1) A value made from a stored object depends on nothing else: no clock, no other object. (2) Each
 // condition written by a Placer has the generation at which it was observed. (3) The law gets every field of a spec,

@@ -36,13 +36,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ObjectCodec encodes the objects of one resource for etcd. Transformer nil: no encryption at rest.
+// ObjectCodec encodes a resource's objects for etcd. Transformer nil: no encryption at rest.
 type ObjectCodec struct {
 	Codec       runtime.Codec
 	Transformer value.Transformer
 }
 
-// Encode returns the stored form of an object under key, and removes the resourceVersion of obj.
+// Encode returns the stored form of obj under key, and removes obj's resourceVersion.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
 }
 
-// DecodeNew decodes a stored object of the kind given in its data.
+// DecodeNew decodes a stored object of the kind in its data.
 func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (ru
 	return runtime.Decode(c.Codec, data)
 }
 
-// decrypt decrypts a value. An encrypted value is bound to its key, as in etcd3's store.
+// decrypt: an encrypted value is bound to its key, as in etcd3's store.
 func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]byte, error) {
 	if c.Transformer == nil {
 		return data, nil
@@ -84,7 +84,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// LawZone returns the zone of a stored object.
+// LawZone returns a stored object's zone.
 func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	spec, err := ZoneSpec(o)
 	if err != nil {
@@ -115,7 +115,7 @@ func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	return z, nil
 }
 
-// DescribeHold returns the message of the condition Settled of a held zone: the cause, and how the hold ends (S7.5).
+// DescribeHold returns the message of a held zone's condition Settled: the cause, and how the hold ends (S7.5).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
@@ -130,7 +130,6 @@ func DescribeHold(z *law.Zone, h *law.Held) string {
 		law.ToPublish(h.Serial, z.Publish))
 }
 
-// readDeletions reads the counters for mass deletions from the status, and deletionsOf writes them (S7.5).
 func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
 	if o == nil {
 		return d
@@ -163,7 +162,6 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// publishDeletions returns the serial in the publish-deletions annotation, nil for none (S7.5).
 func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32)
 	if err != nil {
@@ -248,8 +246,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// readSigners returns the sorted data of the DS for the parent, from the status. DS of a former name are ignored
-// (S12.2).
+// readSigners returns the sorted data of the DS for the parent. DS of a former name are ignored (S12.2).
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
@@ -266,7 +263,6 @@ func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	return slices.Compact(out), nil
 }
 
-// lawRule returns a rule of records and zones patterns. path is the path of the fields, for errors.
 func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule rules.Rule, err error) {
 	for i, r := range records {
 		p, err := pattern.Parse(r.Pattern)
@@ -293,7 +289,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// LawRecord returns the record of an object. An error names the field that does not parse.
+// LawRecord returns an object's record. An error names the field that does not parse.
 func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	r, err := RecordWithoutData(o)
 	if err != nil {
@@ -335,7 +331,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Adopted returns the contribution of a stored record, or where it waits; the other is nil.
+// Adopted returns a stored record's contribution, or where it waits; the other is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -400,8 +396,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes the condition Stalled if its cause is gone, or if the object has changed since and may be
-// right now (S7.4).
+// dropStalled removes the condition Stalled if its cause is gone, or the object has changed and may be right (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -428,7 +423,6 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }
 
-// isDelivered reports whether a class is in force for a zone: a named one, or a default of its namespace and view.
 func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
 }
@@ -485,7 +479,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		s.EndsAt = &metav1.Time{Time: time.Unix(c.EndsAt, 0).UTC()}
 	}
 	if s.FQDN != z.FQDN().String() {
-		s.DNSSEC = nil // the keys are those of the former name (S12.2)
+		s.DNSSEC = nil // a former name's keys (S12.2)
 	}
 	s.FQDN, s.View = z.FQDN().String(), z.View
 	s.Serial, s.ContentGeneration = int64(z.Serial), int64(z.N)
@@ -538,7 +532,7 @@ func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	return rule, err
 }
 
-// DelegationSpec returns the spec of a Delegation for the law, or an error if a pattern does not parse.
+// DelegationSpec returns a Delegation's spec for the law, or an error if a pattern does not parse.
 func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
@@ -560,7 +554,7 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 	}
 }
 
-// parentLabel returns `<name>.<namespace>`, cut with a short hash if that is too long for a label value (S6.12).
+// parentLabel returns `<name>.<namespace>`, cut with a short hash if too long for a label value (S6.12).
 func parentLabel(namespace, object string) string {
 	v := object + "." + namespace
 	if len(v) <= validation.LabelValueMaxLength {
@@ -577,8 +571,7 @@ func Moving(o *v1alpha1.Record) bool {
 }
 
 // Renames returns the path of the field by which an update would rename or move an established zone, "" for none
-// (S1.6). Spelling the same name in other case or absolutely is no renaming, nor is adding the default namespace to
-// a zoneRef.
+// (S1.6). Neither another spelling (case, absolute) of the name nor the default namespace in a zoneRef renames.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := zoneRef(before.Spec.ZoneRef, before.Namespace), zoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
@@ -592,7 +585,6 @@ func Renames(before, after *v1alpha1.Zone) string {
 	return ""
 }
 
-// isNamed reports whether domainName is the present name of the zone.
 func isNamed(zone *v1alpha1.Zone, domainName string) bool {
 	if name.IsAbsolute(domainName) {
 		n, err := name.Parse(domainName)
@@ -603,14 +595,14 @@ func isNamed(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update leaves all fields that determine the zone of the record (S2.1).
+// SamePlace reports whether an update leaves all fields that determine the record's zone (S2.1).
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
 		apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef)
 }
 
-// SameContent reports whether an update leaves the spec, except for the description.
+// SameContent reports whether an update leaves the spec but for the description.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false
@@ -623,16 +615,15 @@ func SameContent(before, after *v1alpha1.Record) bool {
 // Placer writes decisions into objects.
 type Placer struct {
 	Now          func() time.Time
-	DefaultClass func(namespace, view string) bool // nil: there is no default class
-	NameServers  func(*v1alpha1.Zone) bool         // nil: no class has name servers
+	DefaultClass func(namespace, view string) bool // nil: no default class
+	NameServers  func(*v1alpha1.Zone) bool         // nil: none has name servers
 }
 
-// hasClassNameServers reports whether every class of the zone has name servers for it.
 func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
 	return pl.NameServers != nil && pl.NameServers(o)
 }
 
-// IsServableStale reports whether the condition Servable disagrees with the present classes of the zone.
+// IsServableStale reports whether the condition Servable disagrees with the zone's present classes.
 func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)
