@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap maps a client, which must not have been used yet. clientv3's Kubernetes interface uses KV, so is mapped too.
+// Wrap maps an unused client with its Kubernetes interface.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor maps the revisions that the compactor of an unwrapped client reads from its key.
+// Compactor maps the revisions that an unwrapped client's compactor reads from its key.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -96,7 +96,7 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	return r, nil
 }
 
-// GetStream maps each chunk. For a version inside a revision there is a single chunk.
+// GetStream maps each chunk. A read inside a revision has a single chunk.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.readsInside(op) {
@@ -140,8 +140,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside reports whether an operation reads objects at a version inside a revision. Other keys have no such
-// version.
+// readsInside: only objects have versions inside a revision.
 func (k *kv) readsInside(op clientv3.Op) bool {
 	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, empty
 		return false
@@ -150,7 +149,6 @@ func (k *kv) readsInside(op clientv3.Op) bool {
 	return len(touched) > 0
 }
 
-// mapBranch numbers the writes of a branch and maps the reads, in place.
 func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, err error) {
 	if subs, err = k.m.numberWrites(ops, func(key string) bool { return comparesPresent(cmps, key) }); err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 }
 
 // mapFilters maps the filters by modification and creation for keys other than objects, whose versions are the last
-// of a revision. etcd cannot filter objects, as their sub-revisions are in the values.
+// of a revision. etcd cannot filter objects: their sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
@@ -216,7 +214,7 @@ func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 
 func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(ctx), kv: k} }
 
-// txn numbers the writes at Commit, when all operations and compares are known.
+// txn numbers the writes at Commit.
 type txn struct {
 	clientv3.Txn
 	kv               *kv
@@ -245,7 +243,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
-// mapTxn maps compares and operations to etcd's. The compares belong to the caller, and are copied.
+// mapTxn copies the caller's compares.
 func (t *txn) mapTxn() (err error) {
 	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err
@@ -257,8 +255,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares maps versions to revisions. A key has a single version in a revision, so equality is preserved. An
-// order is preserved only if the version is the end of its revision.
+// mapCompares maps versions to revisions. A key has a single version in a revision, so equality is preserved; an
+// order only if the version is the end of its revision.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
@@ -281,9 +279,9 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
-		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // an absent key has version 0, so its end is 1
+		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // an absent key has version 0, with end 1
 			revision = 1
-		case revision == 0 && version != 0: // it would be mapped to the revision of an absent key
+		case revision == 0 && version != 0: // the revision of an absent key
 			return nil, fmt.Errorf("%s is compared with %d, which is the version of no write", c.Key, version)
 		case equality, c.Result == etcdserverpb.Compare_LESS && version > 0 && sub == 0, c.Result == etcdserverpb.Compare_GREATER &&
 			(version == 0 || sub == Last):
@@ -300,7 +298,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer maps the response to a transaction. subs are the sub-revisions of the writes; nil: none writes an object.
+// mapAnswer: subs are the writes' sub-revisions; nil: none writes an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

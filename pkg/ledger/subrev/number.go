@@ -10,10 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers the writes of a branch from the last to the first, and encodes the values of puts.
-// countEvents numbers their events in the same way, so a write that etcd may skip (the deletion of an absent key) or
-// multiply (of a range) must be the only write of its resource. present reports whether the transaction compares
-// that a key exists.
+// numberWrites numbers a branch's writes from the last to the first, and encodes the values of puts. countEvents
+// numbers their events in the same way, so a write that etcd may skip (the deletion of an absent key) or multiply (of
+// a range) must be the only write of its resource. present reports whether the transaction compares that a key
+// exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -66,11 +66,11 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revisions of the events of a revision to subs. False: the writer did not number them,
+// countEvents appends the sub-revisions of a revision's events to subs. False: the writer did not number them,
 // because two events of a resource would have the same sub-revision, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
-	next := make([]int64, len(m.resources)) // counted events by resource
+	next := make([]int64, len(m.resources)) // counted, by resource
 	for range events {
 		subs = append(subs, Last)
 	}

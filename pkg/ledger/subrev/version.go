@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Objects is the limit of objects of a resource in a transaction.
+	// Objects is the limit of a resource's objects in a transaction.
 	Objects = 128
-	// Last is the sub-revision of the last or only object of a resource in its revision.
+	// Last is the sub-revision of a resource's last or only object in a revision.
 	Last = Objects - 1
 
 	octet = 0x80 // the bit with which no stored form of Kubernetes begins, except CBOR
@@ -36,11 +36,10 @@ func Split(version int64) (revision, sub int64) { return version / Objects, vers
 // wholeRevision returns the last revision entirely at or below the version.
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
-// isInside reports whether a version is before the end of its revision.
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue returns the stored form of a value. At the last sub-revision there is no octet, unless the first octet
-// of the value looks like a sub-revision.
+// encodeValue returns the stored form of a value. The last sub-revision has no octet, unless the value's first octet
+// looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -48,7 +47,7 @@ func encodeValue(value []byte, sub int64) []byte {
 	return append([]byte{octet | byte(sub)}, value...)
 }
 
-// decodeValue is the inverse of encodeValue. An empty value is that of a deletion or a read of keys only.
+// decodeValue is the inverse of encodeValue. A deletion, or a read of keys only, has an empty value.
 func decodeValue(value []byte) (rest []byte, sub int64) {
 	if len(value) == 0 || value[0] < octet {
 		return value, Last
@@ -56,14 +55,13 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 	return value[1:], int64(value[0] &^ octet)
 }
 
-// Mapping maps between versions and etcd's revisions, by the prefixes of objects.
+// Mapping maps between versions and etcd's revisions.
 type Mapping struct {
 	resources []string // prefixes; none contains another
-	each      []int    // their indexes
+	each      []int
 }
 
-// New returns the mapping of resources, each given by an object prefix. A prefix must end in "/" and not contain
-// another.
+// New returns the mapping of resources, by their object prefixes. A prefix must end in "/" and not contain another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -82,7 +80,6 @@ func New(resources ...string) (*Mapping, error) {
 	return m, nil
 }
 
-// resourceIndex returns the index of a key's resource, or -1.
 func (m *Mapping) resourceIndex(key []byte) int {
 	for i, r := range m.resources {
 		if len(key) > len(r) && string(key[:len(r)]) == r {
@@ -92,7 +89,7 @@ func (m *Mapping) resourceIndex(key []byte) int {
 	return -1
 }
 
-// span is a range of keys as in etcd: end "" means a single key, and "\x00" no end.
+// span is a range as in etcd: end "" means a single key, and "\x00" no end.
 type span struct{ key, end string }
 
 func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }
@@ -104,13 +101,12 @@ func (s span) contains(key string) bool {
 	return key >= s.key && (s.end == "\x00" || key < s.end)
 }
 
-// covers reports whether the range has all keys of a resource.
 func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in is true if all keys of the range belong to
-// a single resource.
+// resourcesIn returns the resources that may have objects in the range. in: all keys of the range belong to a single
+// resource.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
@@ -130,7 +126,7 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// mapKV maps a key-value pair to the caller's view. A negative sub takes the sub-revision from the value.
+// mapKV: for a negative sub, the value has the sub-revision.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return

@@ -14,9 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is the number of events of shared revisions before a pause. A watcher of the watch cache has room for ten,
-// and is closed if the next is not taken in time. Events of small transactions within a pause count together. Lone
-// writes are not counted, as their commits take long enough.
+// burst is the number of events of shared revisions before a pause, below the ten of the watch cache. Events of small
+// transactions within a pause count together. Lone writes do not count, as their commits take long enough.
 const burst = 8
 
 const pause = time.Millisecond
@@ -26,7 +25,7 @@ type watcher struct {
 	kv     *kv
 	closed chan struct{}
 	mu     sync.Mutex
-	ended  bool // closed is closed
+	ended  bool
 	all    sync.WaitGroup
 }
 
@@ -90,7 +89,6 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	return out
 }
 
-// beginWatch registers a watch for Close; false after Close.
 func (w *watcher) beginWatch() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,8 +104,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver passes a response to the caller, with pauses between parts if transactions wrote many objects. False: the
-// watch ends.
+// handOver pauses between parts if transactions wrote many objects. False: the watch ends.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -144,7 +141,6 @@ func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.Wat
 	return send(r.Events[from:])
 }
 
-// waitPause returns false if the watch ends.
 func (w *watcher) waitPause(ctx context.Context) bool {
 	select {
 	case <-time.After(pause):
@@ -155,8 +151,7 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse maps a response. False: nothing is left for the caller, and an empty response would look like
-// progress.
+// mapWatchResponse: false if nothing is left for the caller, to whom an empty response would look like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
@@ -168,7 +163,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
 	}
 	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
-		// A compaction at this revision may have removed its deleted keys and their values before. If the revision
+		// A compaction at this revision may have removed its deleted keys and their previous values. If the revision
 		// before still exists, the response is older than any such compaction.
 		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
@@ -224,12 +219,11 @@ func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	}
 }
 
-// compactedResponse ends the watch, so that the caller lists again.
 func compactedResponse(r *clientv3.WatchResponse, revision int64) clientv3.WatchResponse {
 	return clientv3.WatchResponse{Header: r.Header, Canceled: true, CompactRevision: Version(revision, 0)}
 }
 
-// Close ends the watches of this watcher, and waits for them.
+// Close ends this watcher's watches, and waits for them.
 func (w *watcher) Close() error {
 	w.mu.Lock()
 	if !w.ended {

@@ -19,9 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: the state before the revision, with the revision's writes
-// up to the version. Kubernetes needs this: the pages of a list continue at such a version, and so does the check of
-// the watch cache against etcd.
+// readInside reads objects at a version inside a revision: the state before the revision, with its writes up to the
+// version. Kubernetes reads so the further pages of a list, and the check of the watch cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -60,7 +59,6 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	return r, nil
 }
 
-// applyWrite applies a write to a page. shown is true if a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
@@ -84,14 +82,13 @@ var streams atomic.Int64
 // errWatchClosed: the client was closed during the read.
 var errWatchClosed = errors.New("the watch of a revision was closed; read again")
 
-// readWrites reads the writes of a version's revision up to the version.
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
-	// A watch from a future revision would wait; from a compacted one, this read fails.
+	// A watch from a future revision would wait; from a compacted revision, this read fails.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
-	// The watch has a stream of its own, because progress is sent to all watches of a stream.
+	// The watch has its own stream, because progress is sent to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
