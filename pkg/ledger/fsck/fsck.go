@@ -28,13 +28,13 @@ import (
 type Config struct {
 	// Client is required, and not closed.
 	Client *clientv3.Client
-	// Prefix is the prefix of all keys, without a trailing slash, as in ledger.Config; required.
+	// Prefix is the prefix of all keys, without a trailing slash; required.
 	Prefix string
-	// Zones and Records are the codecs of the objects, as in ledger.Config; required.
+	// Zones and Records are required codecs, as in ledger.Config.
 	Zones, Records objects.ObjectCodec
-	// Delegations is the codec of Delegations; zero: that of Records.
+	// Delegations is a codec; zero: that of Records.
 	Delegations objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources; nil: their objects are not read.
+	// Further returns the codec of a resource of layout.FleetResources; nil: these objects are not read.
 	Further func(resource string) objects.ObjectCodec
 	// Revision is the etcd revision to check; 0: the present one.
 	Revision int64
@@ -45,20 +45,19 @@ type Rule string
 
 // Finding is a difference between the store and its recomputation.
 type Finding struct {
-	// Key is the wrong etcd key.
 	Key  string
 	Rule Rule
-	// Have is the stored value, and Want the value by the objects. Either may be a description.
+	// Have is the stored value, and Want the value by the objects; or descriptions.
 	Have, Want string
 }
 
-// MaxFindings bounds the findings listed of each kind.
+// MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
 // Findings are the findings of a kind.
 type Findings struct {
-	List []Finding // at most MaxFindings, by key
-	// Total includes the unlisted findings.
+	List []Finding // by key
+	// Total includes unlisted findings.
 	Total int
 }
 
@@ -66,15 +65,15 @@ type Findings struct {
 type Report struct {
 	// Revision is the checked etcd revision.
 	Revision int64
-	// Numbers of objects, internal keys and journal steps checked.
+	// Numbers of checked objects, internal keys and journal steps.
 	Zones, Records, Keys, Steps int
-	// Damage has the differences that no work in progress explains.
+	// Damage has the differences unexplained by work in progress.
 	Damage Findings
 	// Owed has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
 	// waiting for them.
 	Owed Findings
-	// Notes are names of two tenants that the present rules would keep apart (S4.8). They need no repair: former
-	// rules or deleted records may have allowed them.
+	// Notes are names of two tenants against the present rules (S4.8). They need no repair: former rules or deleted
+	// records may have allowed them.
 	Notes Findings
 }
 
@@ -187,11 +186,10 @@ func (f *Findings) add(x Finding) {
 	}
 }
 
-// Pages keep the responses of etcd within limits, and this process small.
 const page = 1000
 
-// eachObject decodes the objects of a resource. An object that does not decode, or has the key of another, breaks the
-// rule. damaged, if not nil, is called for objects that do not decode.
+// eachObject decodes a resource's objects. An object that does not decode, or has another's key, breaks the rule.
+// damaged, if not nil, is called for undecodable objects.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -211,7 +209,6 @@ func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec obj
 	})
 }
 
-// eachKey calls f for the keys of a room. rest is the key after the room.
 func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) error {
 	prefix := c.layout.Room(room)
 	return c.eachBetween(prefix, clientv3.GetPrefixRangeEnd(prefix), func(key string, kv *mvccpb.KeyValue) {
@@ -222,8 +219,7 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey calls f for the keys of a room that begin with the uid of an established zone. rest is the key after
-// the uid.
+// eachZoneKey passes the keys of established zones. rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")
@@ -233,8 +229,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares the values of a room of zone keys with the wanted values. same returns the rule that a
-// difference breaks.
+// checkRoom: same returns the broken rule.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}
@@ -278,7 +273,6 @@ func encodeText(v any) string {
 	return string(b)
 }
 
-// eachBetween calls f for a range of keys at the checked revision.
 func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyValue), opts ...clientv3.OpOption) error {
 	for {
 		r, err := c.get(from, append(opts, clientv3.WithRange(to), clientv3.WithLimit(page))...)
@@ -295,7 +289,6 @@ func (c *check) eachBetween(from, to string, f func(key string, kv *mvccpb.KeyVa
 	}
 }
 
-// get reads at the checked revision; if 0, the first read sets the revision.
 func (c *check) get(key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	r, err := c.config.Client.Get(c.ctx, key, append(opts, clientv3.WithRev(subrev.Version(c.report.Revision, subrev.Last)))...)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/journal"
 )
 
-// checkJournals recomputes the content of each zone, and undoes the journal from there, step by step. Serials form a
-// chain, each state fits its content, each step removes existing rows, and no step is missing. Keys are read in
-// descending order: the last step of a zone comes first.
+// checkJournals recomputes each zone's content, and undoes the journal step by step. Serials form a chain, each state
+// fits its content, each step removes existing rows, and no step is missing. Keys are read in descending order: a
+// zone's last step comes first.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -34,7 +34,7 @@ func (c *check) checkJournals() error {
 	}
 	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
 	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
-	var b *back // nil: the zone does not exist
+	var b *back // nil: no such zone
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
 		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), backwards)
 		if err != nil {
@@ -67,7 +67,6 @@ func (c *check) checkJournals() error {
 	return nil
 }
 
-// finish checks that the journal reaches back far enough.
 func (b *back) finish() {
 	if b == nil || b.broken {
 		return
@@ -79,7 +78,6 @@ func (b *back) finish() {
 	b.require(b.begun || b.n == 0 || b.steps > 0, b.layout.Room("journal")+b.zone.UID+"/", "S6.8", "no step", "steps up to %d", b.zone.N)
 }
 
-// condensed is the condensed step of a zone since its delivered serial.
 type condensed struct {
 	journal.Condensed
 	key    string
@@ -87,8 +85,7 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed reads the condensed steps of unsettled zones. Parts not named by the zone's key come from a server
-// that lost a race.
+// readCondensed: unnamed parts come from a server that lost a race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -120,7 +117,6 @@ func (c *check) readCondensed() error {
 	return err
 }
 
-// checkCondensed compares the condensed step with the state of b, if the step leads there.
 func (b *back) checkCondensed() {
 	x := b.condensed[b.zone.UID]
 	if x == nil || b.broken || x.joined || x.Step.N != b.n {
@@ -134,7 +130,6 @@ func (b *back) checkCondensed() {
 		"serial %d and state %s, and before it state %s", b.serial, b.state, state)
 }
 
-// back is the content of a zone while its steps are undone.
 type back struct {
 	*check
 	zone   *zone
@@ -188,7 +183,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep undoes a step, and returns the unmet expectation, "" for none.
+// undoStep returns the unmet expectation, or "".
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

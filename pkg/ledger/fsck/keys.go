@@ -22,10 +22,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// isAhead compares serials as stored in objects (RFC 1982).
+// isAhead compares stored serials (RFC 1982).
 func isAhead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
 
-// checkMembers compares members/ with the records of zones.
 func (c *check) checkMembers() error {
 	return checkRoom(c, "members", "I1", func(z *zone, want func(string, *law.Member)) {
 		for _, r := range z.records {
@@ -34,7 +33,7 @@ func (c *check) checkMembers() error {
 	}, func(have, want *law.Member) (Rule, bool) { return "I1", *have == *want })
 }
 
-// addClaim counts a record at its base name (S4.7). A tenant's record by an underscore rule claims nothing (S4.14).
+// addClaim: a tenant's record by an underscore rule claims nothing (S4.14).
 func (z *zone) addClaim(r *record) {
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
@@ -56,7 +55,7 @@ func (z *zone) addClaim(r *record) {
 	}
 }
 
-// base returns the base name of an owner: the labels after the last that is "*" or begins with "_" (S4.7).
+// base returns an owner's base name (S4.7).
 func base(owner name.Rel) name.Rel {
 	labels, out := owner.Labels(), owner
 	for i, at := 0, owner; i < len(labels); i++ {
@@ -68,7 +67,6 @@ func base(owner name.Rel) name.Rel {
 	return out
 }
 
-// checkOwners compares owners/ with the records and cuts.
 func (c *check) checkOwners() error {
 	return checkRoom(c, "owners", "I1", func(z *zone, want func(string, *law.Owner)) {
 		for o, v := range z.owners {
@@ -99,7 +97,6 @@ func (c *check) checkCounts() error {
 	}, func(have, want *law.Count) (Rule, bool) { return "S5.9", *have == *want })
 }
 
-// checkGiven compares rules/ with the Delegations.
 func (c *check) checkGiven() error {
 	return checkRoom(c, "rules", "S4.3", func(z *zone, want func(string, *law.NamespaceRules)) {
 		for ns, rules := range z.given {
@@ -108,7 +105,6 @@ func (c *check) checkGiven() error {
 	}, func(have, want *law.NamespaceRules) (Rule, bool) { return "S4.3", encodeText(have) == encodeText(want) })
 }
 
-// checkOrphans compares both indexes of waiting objects with the objects.
 func (c *check) checkOrphans() error {
 	want, waits := map[string]string{}, map[string]*record{}
 	wants := func(w waiter, resource string, moves bool) (keys []string) {
@@ -168,7 +164,7 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
-// runLaw runs the law on the model. ok is false if the facts contradict each other.
+// runLaw is not ok if facts contradict each other.
 func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
@@ -214,7 +210,7 @@ func (c *check) checkPending(z *zone) {
 	}
 }
 
-// checkSerials checks that the last serial of a name is not ahead of its present zone (S6.10).
+// checkSerials: a last serial is not ahead of its zone's (S6.10).
 func (c *check) checkSerials() error {
 	stands := map[string]*zone{}
 	for p, z := range c.names {

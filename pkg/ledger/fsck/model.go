@@ -19,15 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to the objects, with the few internal values not determined by objects, such as works
-// in progress.
+// model is the store according to the objects, with the few internal values that these do not determine, such as
+// works in progress.
 type model struct {
 	zones       map[string]*zone // by uid, with pending ones
 	objects     map[law.Ref]*zone
 	names       map[place]*zone // established zones
 	below       []place         // names of zones, sorted by view and key
 	works       map[string]*law.Work
-	purging     map[string]bool // uids of removed zones with keys to be purged
+	purging     map[string]bool // uids of removed zones with keys to purge
 	unread      unread
 	pendingCuts map[edge]law.PendingCut
 	withdrawn   map[law.Key]*law.Withdrawal
@@ -49,7 +49,7 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the zones that cannot be read. Their keys are not reported as damage, or an operator might delete them.
+// unread has the unreadable zones. Their keys are no damage, or an operator might delete them.
 type unread struct {
 	named  map[law.Ref]string // their keys, by namespace and name
 	uids   map[string]string  // their keys, by uid if another key or object has it
@@ -76,10 +76,8 @@ type place struct {
 	fqdn name.Name
 }
 
-// edge is the uids of a parent and a child.
 type edge struct{ parent, child string }
 
-// zone is a Zone object with records and derived facts.
 type zone struct {
 	*law.Zone
 	key     string
@@ -87,11 +85,11 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is the holding of the zone's name; nil: there is none, or another zone has it.
+	// holding is that of the zone's name; nil: none, or another zone's.
 	holding *law.Holding
 
-	// delegations counts the Delegations in force. given has their rules by namespace, in the order of their names
-	// (S4.3), and ruled caches all rules by namespace.
+	// delegations counts the Delegations in force. given has their rules by namespace, in name order (S4.3), and
+	// ruled caches all rules by namespace.
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]rules.Rule
@@ -112,9 +110,9 @@ type record struct {
 	view    string
 	serial  int64
 	adopted *v1alpha1.AdoptingZone
-	endsAt  int64  // status.endsAt in Unix seconds
-	claims  bool   // condition Adopted is True
-	moving  bool   // Adopted has reason Moving
+	endsAt  int64 // status.endsAt in Unix seconds
+	claims  bool  // condition Adopted is True
+	moving  bool
 	keptOut string // law.Waiting.KeptOut, if it waits
 
 	admission rules.Admission
@@ -122,7 +120,6 @@ type record struct {
 	owner     name.Rel
 }
 
-// addRecord adds a record to its zone, and its values to the owner.
 func (z *zone) addRecord(r *record) {
 	z.records = append(z.records, r)
 	z.counts[r.Namespace]++
@@ -146,10 +143,9 @@ func (z *zone) addRecord(r *record) {
 	}
 }
 
-// maxPointed bounds the hosts counted for a record (S4.26).
 const maxPointed = 8
 
-// addPointers counts a record of the zone's own namespace once at the base name of each of its first hosts.
+// addPointers counts an own record once at the base name of each of its first maxPointed hosts (S4.26).
 func (z *zone) addPointers(r *record) {
 	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
@@ -168,7 +164,6 @@ func (z *zone) addPointers(r *record) {
 	}
 }
 
-// ownerAt returns the owner of a name, and adds an empty one if there is none.
 func (z *zone) ownerAt(owner name.Rel) *law.Owner {
 	o := z.owners[owner]
 	if o == nil {
@@ -192,7 +187,6 @@ func (r *record) waiting() *law.Waiting {
 	return &law.Waiting{View: r.view, FQDN: r.fqdn, Zone: r.ZoneRef, KeptOut: r.keptOut}
 }
 
-// addCut adds a delegated child's cut to the owners of the parent.
 func (z *zone) addCut(cut *law.CountedCut) {
 	for _, set := range cut.Sets {
 		o := z.ownerAt(set.Owner)
@@ -203,7 +197,7 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-// compareValues orders values by type, digest and TTL, inherited TTLs first.
+// compareValues orders by type, digest and TTL, inherited TTLs first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
 }
@@ -220,7 +214,6 @@ func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }
 
-// ownersBelow returns the owners strictly below a name, in key order.
 func (z *zone) ownersBelow(owner name.Rel) []name.Rel {
 	byKey := func(x, y name.Rel) int { return cmp.Compare(x.Key(), y.Key()) }
 	if z.sorted == nil {
@@ -292,7 +285,6 @@ func (z *zone) recordsAt(owner name.Rel) []*record {
 	return z.byOwner[owner]
 }
 
-// rrsetAt returns the RRset of the records at an owner.
 func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	s := defineRRsets(z.recordsAt(owner), nil)[setKey{owner, t}]
 	if s == nil {
@@ -301,7 +293,6 @@ func (z *zone) rrsetAt(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return content.RRset{Owner: owner, Type: t, TTL: s.ttl, Data: s.data}, true
 }
 
-// isCovered reports whether a work in progress will decide the record again.
 func (c *check) isCovered(r *record) bool {
 	return c.isScanned(func(s *law.Scan) bool {
 		if r.adopted != nil {
@@ -329,7 +320,6 @@ func (c *check) isScanned(by func(*law.Scan) bool) bool {
 	return false
 }
 
-// lookUpFact returns a fact from the model; nil, or a nil pointer: there is none.
 func (c *check) lookUpFact(k law.Key) any {
 	z := c.zones[k.Zone]
 	switch k.Kind {

@@ -22,10 +22,9 @@ import (
 // This file implements the text of the semantics, parts 2 to 5, with types and patterns of the law but no decisions,
 // so that errors in decisions show up here.
 
-// checkNames checks the zone and the rule of each record and each zone.
 func (c *check) checkNames() error {
 	for _, r := range c.records {
-		if r.zone != nil { // records of removed zones are already reported as owed
+		if r.zone != nil { // those of removed zones are owed already
 			c.checkRecord(r)
 		}
 	}
@@ -37,7 +36,6 @@ func (c *check) checkNames() error {
 	return nil
 }
 
-// enclosing returns the zone with the longest name at or above n; nil: none.
 func (c *check) enclosing(view string, n name.Name) *zone {
 	for ok := true; ok; n, ok = n.Parent() {
 		if z := c.names[place{view, n}]; z != nil {
@@ -47,9 +45,8 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
-// checkRecord checks that a record is in the zone with the longest name at or above its own (for DS the parent's),
-// as restricted by zoneRef and view (S2.1, S1.5). A rule of the kind that admitted the record must allow it, or the
-// grace period must run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
+// checkRecord checks the zone of a record (S2.1, S1.4). A rule of the kind that admitted the record must allow it, or
+// the grace period must run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
@@ -83,7 +80,6 @@ func (c *check) checkRecord(r *record) {
 	}
 }
 
-// rulesFor returns the rules for a namespace: those of the zone, and of Delegations (S4.1, S4.3).
 func (z *zone) rulesFor(namespace string) []rules.Rule {
 	given, ok := z.ruled[namespace]
 	if !ok {
@@ -103,7 +99,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // proves has the types that name nothing if a rule lists no others (S4.20).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// namesOf returns the names a rule literally gives to namespaces (S4.20).
+// namesOf returns the names literally given to namespaces (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -127,7 +123,6 @@ func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	return out
 }
 
-// addNamed adds the names of a Delegation's rule to the owners (S4.22).
 func (z *zone) addNamed(r *rules.Rule) {
 	for n := range z.namesOf(r) {
 		o := z.ownerAt(n)
@@ -142,7 +137,7 @@ func (z *zone) addNamed(r *rules.Rule) {
 }
 
 // findReserved returns the deepest name at or above a base name that rules give literally to others but not to the
-// namespace, the apex if there is none (S4.20).
+// namespace, else the apex (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.named == nil {
 		z.named = map[name.Rel]map[string]bool{}
@@ -174,8 +169,8 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether a pattern is specific to names at or below reserved: the labels after the last "*"
-// are reserved or a name below.
+// reachesBelow reports whether a pattern is specific to names at or below reserved: the labels after the last "*" are
+// reserved or a name below.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -190,15 +185,14 @@ func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	return reserved.IsApex() || err == nil && ok && reserved.Encloses(at)
 }
 
-// anyPattern reports whether a record rule of given satisfies is.
 func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// namedTypes are the types that a tenant gets only if a rule lists them: they change which servers answer (S4.5).
+// namedTypes are the types that a tenant gets only if a rule lists them: they change the answering servers (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
-// findKinds returns the kinds of rules by which the zone may have a record (S4.5 to S4.7, S4.12 to S4.14).
+// findKinds: S4.5 to S4.7, S4.12 to S4.14.
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
 	is, given := of == r.owner, z.rulesFor(r.Namespace)
@@ -238,8 +232,7 @@ func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	return kinds
 }
 
-// checkParent checks the parent in the holding: the nearest zone above delegates the zone by a rule, or the zone was
-// established, or has a grace period (S3.1 to S3.5, S6.16).
+// checkParent checks the parent in the holding (S3.1 to S3.5, S6.16).
 func (c *check) checkParent(z *zone) {
 	h, up, p := z.holding, name.Name{}, (*zone)(nil)
 	if n, ok := z.FQDN().Parent(); ok {
@@ -268,7 +261,7 @@ func (c *check) checkParent(z *zone) {
 			want.Parent, want.DS = &p.Ref, ds
 		case h.Established:
 			status = "False"
-		default: // its DS stays until it ends
+		default: // its DS stays until the end
 			want.Parent, want.Withdrawn, want.DS = &p.Ref, p.UID, h.DS
 			if w := c.withdrawn[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.Over() {
 				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
@@ -294,7 +287,7 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside checks for data that may not be at the same name, below a DNAME, at the apex, or at a wildcard (S5.6).
+// checkBeside: at the same name, below a DNAME, at the apex, or at a wildcard (S5.6).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {
@@ -338,7 +331,6 @@ func (c *check) checkBeside(z *zone) {
 	}
 }
 
-// liesBelowDNAME reports whether records have a DNAME above an owner or, if itself is true, at the owner.
 func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	for at, ok := owner, true; ok; at, ok = at.Parent() {
 		if o := z.owners[at]; o != nil && (itself || at != owner) &&
@@ -349,9 +341,8 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that a tenant claims by rules with "*" at or below another tenant's such name, against the
-// present rules (S4.8). They are no damage: a former literal or shared rule, or a former claim between, may have
-// allowed them, and the store does not tell (S4.12, S4.13).
+// noteNests notes names that a tenant claims by rules with "*" at or below another tenant's such name (S4.8). They
+// are no damage: a former literal or shared rule, or a former claim between, may have allowed them (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
@@ -366,7 +357,7 @@ func (c *check) noteNests(z *zone) {
 				if z.excepts(at, mine.Namespace, i < 0) || at != low && slices.ContainsFunc(of.Claims, func(x law.Claim) bool {
 					return x.Namespace == mine.Namespace
 				}) {
-					break // this may have allowed the names below
+					break // may have allowed the names below
 				}
 				if i >= 0 {
 					c.report.Notes.add(Finding{Key: c.layout.Key(law.OwnerKey(z.UID, low)), Rule: "S4.8", Have: fmt.Sprintf("claimed by "+
@@ -379,8 +370,8 @@ func (c *check) noteNests(z *zone) {
 	}
 }
 
-// excepts reports whether a rule lets a tenant have a name despite other tenants' claims: a shared rule or, if
-// literal is true, a literal one.
+// excepts reports whether a rule gives a tenant a name despite other tenants' claims: a shared rule or, if literal, a
+// literal rule.
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
 	n, err := at.In(z.FQDN())
 	return err == nil && anyPattern(z.rulesFor(namespace), func(p rules.RecordRule) bool {

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// checkFormat checks the config key, and that there are no keys of unknown rooms.
 func (c *check) checkFormat() error {
 	key := c.layout.Config()
 	r, err := c.get(key)
@@ -99,7 +98,6 @@ func (c *check) readZones() error {
 	})
 }
 
-// readNames compares names/ with the established zones.
 func (c *check) readNames() error {
 	err := eachKey(c, "names", func(key, _ string, h *law.Holding) {
 		z := c.zones[h.UID]
@@ -136,7 +134,7 @@ func comparePlaces(x, y place) int {
 
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
-// readOutbox reads the works in progress, and compares them with their marks at zones (I4, S7.2).
+// readOutbox compares works with their marks at zones (I4, S7.2).
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
 	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
@@ -151,7 +149,7 @@ func (c *check) readOutbox() error {
 		c.reportOwed(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. The first zone of a work that only retries is listed because its namespace
+			// A removed zone has no mark. A work that only retries lists its first zone because the zone's namespace
 			// comes first; the first step that touches the zone sets the mark (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID })
@@ -190,7 +188,6 @@ func (c *check) readPendingCuts() error {
 	})
 }
 
-// readWithdrawn reads the grace periods (S2.5, S3.5).
 func (c *check) readWithdrawn() error {
 	return eachZoneKey(c, "withdrawn", func(z *zone, _, namespace string, w *law.Withdrawal) {
 		c.withdrawn[law.WithdrawalKey(z.UID, namespace)] = w
@@ -204,7 +201,7 @@ func (c *check) readCuts() error {
 	})
 }
 
-// standingZone returns the zone of a key; nil if missing, which is damage unless a work purges the zone's keys.
+// standingZone returns a key's zone; nil if missing: damage, unless a work purges the zone's keys.
 func (c *check) standingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {
@@ -243,7 +240,6 @@ func (c *check) readRecords() error {
 	})
 }
 
-// placeRecord adds an adopted record to the zone, and checks the record's status (S2, S6.12).
 func (c *check) placeRecord(r *record) {
 	c.require(r.claims == (r.adopted != nil), r.key, "S6.12", "the condition Adopted", "status.zoneRef says the same")
 	if r.adopted == nil {
@@ -278,7 +274,6 @@ func (c *check) placeRecord(r *record) {
 	c.require(!isAhead(r.serial, z.status.Serial), r.key, "S6.12", "status.serial", "%d or less, the zone's", z.status.Serial)
 }
 
-// readDelegations computes the rules of Delegations in each zone, and the waiting Delegations (S4.3).
 func (c *check) readDelegations() error {
 	return eachObject(c, "delegations", "S4.3", c.config.Delegations, nil, func(key string, o *v1alpha1.Delegation) {
 		rule, err := objects.DelegationRule(o)
@@ -318,8 +313,7 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers reads the objects of BIND 9 servers. No key follows from them, so only their decoding and keys are
-// checked.
+// readServers checks only decoding and keys: no key follows from BIND 9 servers.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

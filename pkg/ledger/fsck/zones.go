@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// checkZones compares the status of each zone with holding, spec and records.
 func (c *check) checkZones() error {
 	for _, z := range c.names {
 		c.checkName(z)
@@ -58,8 +57,8 @@ func (c *check) checkName(z *zone) {
 }
 
 // checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). A removed zone leaves its
-// mark at the zone that gains the records without that zone's object (I1). Until a step writes the object, Settled
-// may still be True.
+// mark at the zone that gains the records without that zone's object (I1), so Settled may stay True until a step
+// writes the object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
@@ -79,7 +78,6 @@ func (c *check) checkSettled(z *zone) {
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
 
-// checkHolding checks the holding of a zone, apart from works and parent.
 func (c *check) checkHolding(z *zone) {
 	key, h := c.nameKey(z), z.holding
 	expect := func(rule Rule, what string, have, want any) {
@@ -122,7 +120,6 @@ func refText(r *law.Ref) string {
 	return r.Namespace + "/" + r.Name
 }
 
-// checkCuts recomputes the cuts of delegated children in their parents (S6.3).
 func (c *check) checkCuts() error {
 	want, kept := map[edge]*law.CountedCut{}, map[edge]bool{}
 	for _, z := range c.names {
@@ -145,7 +142,7 @@ func (c *check) checkCuts() error {
 		}
 	}
 	for e, d := range c.pendingCuts {
-		if !kept[e] { // a kept one waits for the end of the hold
+		if !kept[e] { // a kept cut waits for the end of the hold
 			c.reportOwed(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
 				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		}
@@ -167,7 +164,6 @@ func (c *check) checkCuts() error {
 	return nil
 }
 
-// checkContent compares hash, state and size in a zone's status with the RRsets.
 func (c *check) checkContent(z *zone, sets map[setKey]*rrset) {
 	rows := 0
 	var elements []sethash.Element
