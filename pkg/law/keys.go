@@ -7,11 +7,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind is the kind of a fact, and with it the Go type.
+// Kind is the kind of a fact, and determines its Go type.
 type Kind uint8
 
 const (
-	// KindHolding is the zone with the name (View, Name): *Holding.
+	// KindHolding is the zone named (View, Name): *Holding.
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
@@ -19,15 +19,15 @@ const (
 	KindOwner
 	// KindCount is the number of records of Namespace in the zone with uid Zone: *Count.
 	KindCount
-	// KindMember is written only: see MemberKey.
+	// KindMember is only written: see MemberKey.
 	KindMember
-	// KindOwnersBelow is the sum of the owners strictly below Owner in the zone with uid Zone: *OwnersBelow. Below
-	// the apex these are the first FirstKeys owners.
+	// KindOwnersBelow sums up the owners strictly below Owner in the zone with uid Zone: *OwnersBelow. Below the apex
+	// these are the first FirstKeys owners.
 	KindOwnersBelow
 	// KindZonesBelow are the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial is the last serial of (View, Name), served by a zone that is gone: *LastSerial. Without a name
-	// it is the floor after a restore, for names without last serial.
+	// KindLastSerial is the last serial of (View, Name), by a zone that is gone: *LastSerial. Without a name it is the
+	// floor after a restore, for names without last serial.
 	KindLastSerial
 	// KindCut is the cut that the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
@@ -41,16 +41,16 @@ const (
 	// number of records. With Name, too: their names, among the first FirstKeys records. With View, Name and Object,
 	// the uid: delegated zones, among the first FirstKeys below.
 	KindForeign
-	// KindAwaited says whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
-	// (View, Name): *Awaited.
+	// KindAwaited: whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at (View,
+	// Name): *Awaited.
 	KindAwaited
-	// KindTouched says whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it;
-	// with View and Name instead, whether objects wait at or below that name; with all four, whether zones have names
-	// there: *Awaited. Any may be stale: no refusal rests on it, and a cascade scans again.
+	// KindTouched: whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it; with
+	// View and Name instead, whether objects wait at or below that name; with all four, whether zones have names there:
+	// *Awaited. Any may be stale: no refusal rests on it, and a cascade scans again.
 	KindTouched
 )
 
-// Key names a fact. Fields not used by the Kind are zero: keys are comparable.
+// Key names a fact. Fields unused by the Kind are zero: keys are comparable.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -82,8 +82,8 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of the record (Namespace, Object) at Owner in the zone with that uid: *Member. Cascades list
-// these keys; decisions read the record's object.
+// MemberKey is the key of the record (Namespace, Object) at Owner in a zone: *Member. Cascades list these keys;
+// decisions read the record's object.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -108,20 +108,20 @@ func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
-// TouchedKeys returns the keys of KindTouched for a new zone, which is the object (namespace, object), at a name.
+// TouchedKeys returns the keys of KindTouched for a new zone, the object (namespace, object), at a name.
 func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited says whether any object waits.
+// Awaited reports whether objects wait.
 type Awaited struct{ Any bool }
 
 // FloorKey asks for the first serial of names after a restore.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey asks for the withdrawal of a namespace in the zone with that uid. Zones below change it with their
-// own object, so it is compared by its own revision.
+// WithdrawalKey asks for the withdrawal of a namespace in the zone with that uid. Zones below change it with their own
+// object, so its own revision is compared.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

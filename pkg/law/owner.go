@@ -35,7 +35,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DigestOf hashes rdata as defined.
+// DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
 // OwnerValue is a distinct (type, rdata, ttl) at an owner; Count is the number of objects with it.
@@ -45,7 +45,7 @@ type OwnerValue struct {
 	// TTL is nil if inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests is the number of tenants' objects by underscore rules (S4.14).
+	// Guests of these are tenants' by underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
 	// Size is the wire length of the rdata in octets.
 	Size int `json:"s"`
@@ -71,13 +71,13 @@ type Owner struct {
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming is the number of Delegations that name a name for a namespace.
+// Naming counts the Delegations that name a name for a namespace.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds the namespaces for which Delegations name the same name.
+// MaxNamed bounds the namespaces for which Delegations name a name.
 const MaxNamed = 64
 
 // IsNamedFor reports whether Delegations name the name for a namespace.
@@ -100,7 +100,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the stored form of the owner; nil if empty.
+// Fact returns the stored form; nil if empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -108,8 +108,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim is the number of a namespace's records with a base name, by kind of rule (S4.17). Tenants' records by
-// underscore rules do not count (S4.14).
+// Claim counts a namespace's records with a base name, by kind of rule (S4.17). Tenants' records by underscore rules do
+// not count (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -118,23 +118,22 @@ type Claim struct {
 	Underscore int    `json:"u,omitempty"`
 }
 
-// Count is the number of a namespace's records in a zone.
+// Count counts a namespace's records in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member has the order of a record in cascades.
+// Member orders a record in cascades.
 type Member struct {
 	UID string `json:"uid"`
-	// Created is the object's creation time, unix seconds (S2.8).
+	// Created is the creation time, unix seconds (S2.8).
 	Created int64 `json:"t"`
 }
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
-	// Names is the number of names with data of records.
-	Names int
-	// Claims are the sums by namespace.
+	// Names with data of records.
+	Names  int
 	Claims []Claim
 	// Named is the number of names that Delegations name, NamedFor by namespace.
 	Named    int
@@ -186,7 +185,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
-	// MaxDS bounds the DS of a child zone in the parent (S12.3). Records leave room for them in a DS RRset.
+	// MaxDS bounds the DS of a child zone in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
 	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
 	MaxPointed = 8
@@ -214,19 +213,19 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether other contributions than c, which is counted, give values of its type.
+// SharesType reports whether others than c, which is counted, give values of its type.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether the name has an SPF policy with another digest.
+// HasOtherSPF reports whether the name has another SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the name has a value of the type with another digest.
+// HasOther reports whether the name has another value of the type.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -235,11 +234,11 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// HasCut reports whether the cut of a delegated child has data at the name.
+// HasCut reports whether a child's cut has data at the name.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a contribution, with their wire lengths. guests is 1 for the record of a
-// guest (S4.14), else 0.
+// AddContribution counts the values of a contribution, with their wire lengths. guests is 1 for a guest's record
+// (S4.14), else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -264,7 +263,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution is the reverse of AddContribution. False: a value was not counted.
+// RemoveContribution reverses AddContribution. False: a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -281,7 +280,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// RRsetTTL returns the TTL of the RRset of records: smallest explicit TTL, inherited, or both (S5.2, S6.7).
+// RRsetTTL returns the TTL of the RRset of records (S5.2, S6.7).
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -342,7 +341,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns the number and octets of the different values of a type.
+// CountDistinct returns number and octets of the different values of a type.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -369,7 +368,7 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets returns the number of RRsets at the owner.
+// RRsets returns their number.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -403,8 +402,8 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Names reports whether the claim is more than own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the records of a namespace with this base name; own: the zone's own namespace.
-// False: a removed record was not counted.
+// CountClaim adds n, 1 or -1, to the records of a namespace with this base name; own: the zone's own namespace. False:
+// a removed record was not counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true
@@ -422,7 +421,7 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	return all
 }
 
-// ClaimOf returns the claim of a namespace; nil for none.
+// ClaimOf returns nil for none.
 func (o *Owner) ClaimOf(namespace string) *Claim {
 	if o != nil {
 		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {

@@ -29,7 +29,7 @@ type Plan struct {
 	Writes []Write
 	// Work is an outbox item to write, nil for none (I4).
 	Work *Work
-	// PendingCuts name the children whose cuts the parents must count anew.
+	// PendingCuts name children whose cuts the parents must count again.
 	PendingCuts []PendingCut
 	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former keys.
 	Orphan, OrphanBefore *Waiting
@@ -42,7 +42,7 @@ type Plan struct {
 
 // Warning is for the client of the write.
 type Warning struct {
-	// Rule is the sentence of docs/semantics.md that the warning is about, as S5.14; "": it is about none.
+	// Rule is the sentence of docs/semantics.md, as S5.14; "": none.
 	Rule string
 	// Reason is set if another write may answer the warning.
 	Reason, Text string
@@ -78,11 +78,11 @@ type Placement struct {
 	Serial    serial.Serial
 	Reason    string // reason of the condition Adopted
 	Message   string
-	// HasClass is Zone.HasClass. Served is set if the zone is Served, and settled with the record.
+	// HasClass is Zone.HasClass. Served: the zone is Served, and settled with the record.
 	HasClass, Served bool
-	// Stays is set if the record stays as it is, and only its status changes.
+	// Stays: the record stays, and only its status changes.
 	Stays bool
-	// EndsAt is about the end of the record's period, unix seconds; 0: no period (S2.12).
+	// EndsAt estimates the end of the record's period, unix seconds; 0: no period (S2.12).
 	EndsAt int64
 }
 
@@ -94,15 +94,14 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
-	// TakesOver is set if a new zone has names or zones of the zone above.
+	// TakesOver: a new zone has names or zones of the zone above.
 	TakesOver bool
 	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held is set if the change begins a hold (S7.5). Young are removals that would begin a hold, were the RRsets
-	// older; nil: none.
+	// Held: the change begins a hold (S7.5). Young are removals that would, were the RRsets older; nil: none.
 	Held  bool
 	Young *Excess
-	// News for namespaces that no answer tells of the step.
+	// News for namespaces that get no answer.
 	News []News
 	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
@@ -119,8 +118,8 @@ const (
 type News struct {
 	Reason string
 	Name   name.Name
-	// Wildcard is the wildcard that no longer answers the name, for its tenant Namespace. Both are zero in news for
-	// the zone's own namespace.
+	// Wildcard is the wildcard that no longer answers the name, for its tenant Namespace. Both are zero for the zone's
+	// own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }

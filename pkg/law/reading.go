@@ -9,17 +9,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts. The decision stops at the first missing fact: Get panics with lacking, and
-// Decide returns a Need. No other code panics or recovers like this.
+// Reading gives a decision its facts. At the first missing fact Get panics with lacking, and Decide returns a Need. No
+// other code panics or recovers like this.
 type Reading struct {
 	seen  *Seen
 	needs []Key
 }
 
-// lacking is the panic value of a decision with needs.
 type lacking struct{}
 
-// Decide runs a decision. Facts in seen count as unused until the decision reads them.
+// Decide runs a decision. Facts in seen count as unused until read.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -50,7 +49,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// AskAll requests several facts, so that they are fetched in one round trip.
+// AskAll requests several facts, for a single round trip.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -65,7 +64,7 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// ReadAnew has the caller read every fact again at the same moment.
+// ReadAnew has the caller read all facts again at one moment.
 func (r *Reading) ReadAnew() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
@@ -90,7 +89,7 @@ func (r *Reading) ZoneOf(h *Holding) *Zone {
 	return z
 }
 
-// StandingAt returns the zone of a place and its holding, nil if the zone is gone or pending.
+// StandingAt returns a zone and its holding, nil if gone or pending.
 func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
@@ -143,8 +142,8 @@ func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the zone's contact to a refusal that its owner can lift, for a namespace that knows the zone
-// (S1.8). The zone is a result of RuledFor.
+// NameContact adds the zone's contact to a refusal that its owner can lift, for a namespace that knows the zone (S1.8).
+// z is a result of RuledFor.
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -51,15 +51,14 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// NewLater returns a refusal for now: the same request may pass later.
+// NewLater refuses for now: the same request may pass later.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// cited matches the rules cited in a format.
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the rule cited last in a format. Formats are sentences of this program, without any input.
+// ruleOf returns the rule cited last in a format. Formats have no input.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {
@@ -68,7 +67,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite returns a message with its rule behind it, as conditions have it; "": it has none.
+// Cite returns a message with its rule behind, as in conditions; "": none.
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text
@@ -132,8 +131,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a locked name. The reason is not Moving, which is for Records that had a zone: an object
-// refused in a cascade waits like others.
+// RefuseMoving refuses a locked name. The reason is not Moving, which is for Records that had a zone: an object refused
+// in a cascade waits like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -62,6 +62,7 @@ func trimZone(object any) (any, error) {
 	return object, nil
 }
 
+// KeyOf returns the key in the Loop.
 func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
@@ -294,6 +295,7 @@ func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
 }
 
+// LabelsOf returns a namespace's labels.
 func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bool) {
 	if x.Namespaces != nil {
 		if known, err := x.Namespaces.Lister().Get(namespace); err == nil {

@@ -86,6 +86,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
+// Same reports whether both judge each Record alike.
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
@@ -95,6 +96,7 @@ func (s *Progress) Same(other *Progress) bool {
 		})
 }
 
+// ProgressOf decides the Progress of a zone.
 func ProgressOf(f *Facts) *Progress {
 	s := progressOf(f)
 	s.serial = serial.Serial(f.Zone.Status.Serial)

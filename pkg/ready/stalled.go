@@ -45,6 +45,7 @@ type Stalls struct {
 	begins map[types.UID]since
 }
 
+// Forget drops an object.
 func (s *Stalls) Forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

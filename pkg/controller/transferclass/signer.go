@@ -71,6 +71,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 	return nil
 }
 
+// Zone returns a Zone of a class by UID.
 func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
