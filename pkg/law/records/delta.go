@@ -12,15 +12,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove
-// the old contribution, judge the new one, count both, plan the writes.
+// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove the
+// old contribution, judge the new one, count both, plan the writes.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
-	// place of the record in the zone; nil: the record leaves the zone.
+	// place in the zone; nil: the record leaves.
 	place *place
-	// removed is the old contribution, added the new; nil: none.
+	// removed and added are the old and the new contribution; nil: none.
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
@@ -30,7 +30,7 @@ type delta struct {
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of added without the record, until admitAdded counts the record.
+	// others is the owner of added without the record, until admitAdded counts it.
 	others *law.Owner
 	// yielding are the tenants giving way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits
 	// until their records are gone.
@@ -39,9 +39,9 @@ type delta struct {
 	awaits   bool
 	news     []law.News
 
-	// conflicts is set if checkCoexistence refuses added.
+	// conflicts: checkCoexistence refuses added.
 	conflicts bool
-	// claimedBy is the namespace that claims the base name refused to added, tenants first; "" for none.
+	// claimedBy is the namespace, tenants first, with a claim on the base name refused to added; "" for none.
 	claimedBy string
 
 	diff Diff
@@ -82,7 +82,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-// listPointed returns the base names of hosts to which an own record sends clients (S4.26).
+// listPointed returns the base names of hosts to which own's c sends clients (S4.26).
 func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
@@ -96,7 +96,7 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.ReadAnew() // the record's status says that all is counted: facts of two moments
+		x.ReadAnew() // by the record's status all is counted: facts of two moments
 	}
 	x.records--
 }
@@ -142,12 +142,11 @@ func (x *delta) changesNothing() bool {
 	return x.ask.Cascade && x.keepsOwner() && x.diff.empty() && x.ask.Before.Admission == x.admission
 }
 
-// storedOwner returns the owner before the write.
 func (x *delta) storedOwner(owner name.Rel) *law.Owner {
 	return law.Get[law.Owner](x.Reading, law.OwnerKey(x.zone.UID, owner))
 }
 
-// ownerAt returns the owner as the write leaves it so far.
+// ownerAt returns the owner as changed so far.
 func (x *delta) ownerAt(n name.Rel) *law.Owner {
 	if o := x.owners.after(n); o != nil {
 		return o
@@ -170,9 +169,9 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
-// passes, but for a DNAME, the only type that would keep the moving names out. Data without a rule passes, to get
-// 403. A cascade passes with the Records of its lock, with Records that have left their zone for this one, and with
-// waiting Records if the lock is theirs (S2.14).
+// passes, except a DNAME, which would keep the moving names out. Data without a rule passes, to get 403. A cascade
+// passes with the Records of its lock, with Records that left their zone for this one, and with waiting Records if the
+// lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
@@ -209,7 +208,6 @@ func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 
 func (x *delta) keepsPlace() bool { return x.ask.Cascade && x.hasPlace() }
 
-// hasPlace reports whether the zone has the record under this name and type.
 func (x *delta) hasPlace() bool {
 	b := x.ask.Before
 	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.added.Owner && b.Type == x.added.Type
@@ -242,9 +240,9 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of a cascade
-// that it caused. Of a cascade only Records admitted or withdrawn by rules count: no Records from or in another
-// zone, and none of others that waited for a free name.
+// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of a cascade that
+// it caused. Of a cascade only Records admitted or withdrawn by rules count: none from or in another zone, and none of
+// others that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {
