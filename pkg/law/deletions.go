@@ -11,13 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// The brake on mass deletion (S7.5). The zone's own namespace may remove anything, and the API shows it at once, but a
-// large removal in a short time is not delivered unasked.
-//
-// The brake counts the RRsets added by acts of that namespace, less those removed, and compares the number with the
-// least of earlier ten-minute periods. So no write of another namespace begins or ends a hold. RRsets younger than a
-// period, as challenges, do not count: they come and go in minutes, and a hold stops the zone for all. A Warning tells
-// of such removals (Young).
+// The brake on mass deletion (S7.5) counts the RRsets added by acts of the zone's own namespace, less those removed,
+// and compares the number with the least of earlier ten-minute periods. So no write of another namespace begins or ends
+// a hold. RRsets younger than a period, as challenges, do not count: they come and go in minutes, and a hold stops the
+// zone for all. A Warning tells of such removals (Young).
 //
 // The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without. The numbers
 // change with the Zone's object alone.
@@ -28,7 +25,7 @@ const (
 	minRRsets = 10
 )
 
-// Excess compares removals by own with the limit.
+// Excess is the removals by own, and the limit.
 type Excess struct {
 	// Gone of RRsets are removed; Percent may be.
 	Gone, RRsets int
@@ -64,8 +61,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if own removed taken more RRsets, later than in a period, or the last apex NS; nil: no
-// hold.
+// ForeseeHold returns the excess if own removed taken more RRsets, all older than a period, or the last apex NS; nil:
+// no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -93,8 +90,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since before that would hold the zone, were all RRsets of the present period old
-// enough; nil: none, or let through beforehand (S7.9).
+// YoungSince returns the removals since before that would hold the zone, were all its RRsets old enough; nil: none, or
+// let through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -106,7 +103,6 @@ func (z *Zone) YoungSince(before *Zone) *Excess {
 	return nil
 }
 
-// settledAt returns the delivered serial.
 func (z *Zone) settledAt(h *Holding) serial.Serial {
 	if h.Settled() {
 		return z.Serial
@@ -141,7 +137,6 @@ func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 
 func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
-// updateHold ends a hold without reason.
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
 		c.endHold(plan, now, &held.Had) // delivered until now
@@ -158,7 +153,7 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 }
 
 // PublishDeletions lets removals through, with those of the next ten minutes, if the annotation changes to a serial of
-// the zone, the delivered or later (S7.9).
+// the zone, from the delivered on (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -183,7 +178,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold after a change of limit or name servers, and warns if the annotation does not.
+// ReleaseHold ends a hold after a change of limit or name servers. It warns if the annotation does not end the hold.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -193,7 +188,7 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a step for the brake.
+// Taken describes a step.
 type Taken struct {
 	// Own: an act of the zone's own namespace, which counts.
 	Own bool
@@ -201,8 +196,8 @@ type Taken struct {
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z, and begins or ends the hold. last is the zone delivered before the step: z, if
-// the step has no earlier writes.
+// CountDeletions counts the step from z, and begins or ends the hold. last is the delivered zone before the step, which
+// is z without earlier writes.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

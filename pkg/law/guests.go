@@ -28,12 +28,12 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow is the part of OwnersBelow about names that exist because of guests.
+// GuestsBelow counts names that exist because of guests.
 type GuestsBelow struct {
-	// Cuts is the number of names with data of cuts alone, Guests with data of guests alone.
+	// Cuts are the names with data of cuts alone, Guests with data of guests alone.
 	Cuts, Guests int
-	// Children is the number of names right below, without underscore names, with data of guests alone at and below.
-	// First are the first FirstNames, in key order.
+	// Children is the number of names right below, without underscore names, that guests' data alone makes exist. First
+	// are the first FirstNames, in key order.
 	Children int
 	First    []name.Rel
 

@@ -13,10 +13,10 @@ import (
 )
 
 // Holding is the stored value of a name (view, fqdn): its zone, with facts that rarely change. Every write of the zone
-// compares the holding, so each decision about the zone has it. The stored form is a flat JSON object.
+// compares it. The stored form is a flat JSON object.
 type Holding struct {
 	Ref
-	// Target is the zone object of zoneRef; nil: none. If replaced, this zone is decided again (Scan.RefersFrom).
+	// Target of zoneRef; nil: none. If replaced, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -42,7 +42,7 @@ type Ancestry struct {
 
 // ApexNames follow from the records at the apex alone.
 type ApexNames struct {
-	// ApexNS are the values of apex NS records, sorted: for the parent's cut, the SOA's mname (S6.5) and Servable.
+	// ApexNS are the values of apex NS records, sorted.
 	ApexNS []string `json:"apexNS,omitempty"`
 	// ApexHosts counts the values of own MX, SVCB and HTTPS records at the apex by host. With ApexNS they are own names
 	// (S4.10).
@@ -57,40 +57,40 @@ type SerialMarks struct {
 }
 
 type Outstanding struct {
-	// Works are the cascades of this zone, each an outbox item. They unsettle the zone (S7.2).
+	// Works are the unfinished cascades, each an outbox item. They unsettle the zone (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the beginning of the present cascades, unix seconds: a series must not delay delivery longer than a
-	// single cascade (S7.2).
+	// Unsettled is the beginning of the series of cascades, unix seconds: a series must not delay delivery longer than
+	// a single one (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time, unix seconds, until which cascades of other namespaces do not unsettle the zone, after one
-	// took too long (S7.2).
+	// Waived is the end, unix seconds, of the time in which cascades of other namespaces do not unsettle the zone,
+	// after one took too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue: the works took too long, and the zone is delivered in spite of them.
+	// Overdue: delivered in spite of Works, which took too long.
 	Overdue bool  `json:"overdue,omitempty"`
 	Held    *Held `json:"held,omitempty"`
 }
 
-// StandingWork is the mark of a cascade at a zone.
+// StandingWork marks a cascade at a zone.
 type StandingWork struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that loses records to this zone; "" for none.
+	// Losing is the uid of the zone that loses records to this one; "" for none.
 	Losing string `json:"losing,omitempty"`
 	// Locks is a name locked with all below until all records have come (S2.10); zero: none.
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
-	// Own: By, the cause of the cascade, is the zone's own namespace.
+	// Own: By, the cause, is the zone's own namespace.
 	Own bool `json:"own,omitempty"`
 	// Replaces: a lock by WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn: the cascade has yet to take in Delegations waiting for the new zone (S4.22).
+	// TakesIn: Delegations that wait for the new zone are to be taken in (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// TakesIn reports whether Delegations waiting for the zone are yet to be taken in.
+// TakesIn reports whether a work has TakesIn.
 func (h *Holding) TakesIn() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.TakesIn })
 }
@@ -112,8 +112,8 @@ type Origin struct {
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here, without the zone above: it exists, or its own
-// removal has a cascade.
+// Origins returns the removed zones whose records are on their way here, except the zone above, which exists or has a
+// cascade of its own.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -140,8 +140,8 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// Names moving to another zone are locked from the first write until the last Record has come (S2.10): no decision has
-// to foresee Records on their way.
+// Names moving to another zone are locked from the first write until the last Record has come (S2.10), so no decision
+// has to foresee Records on their way.
 
 // HasLocked reports whether n is at, below or above a locked name.
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
@@ -156,8 +156,8 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names: it has all of
-// them in one order (S2.9), with those on their way to a removed zone (Origins).
+// IsLockedBy reports whether a cascade has a lock. Such a cascade alone brings records to locked names, since it has
+// all of them in one order (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -168,7 +168,7 @@ func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
 }
 
-// WithReplacement adds the lock of a name left by a namespace, for the Records that come first there (S2.14).
+// WithReplacement locks a name left by a namespace for the Records that come first there (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -200,7 +200,7 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below locks from the zone losing; zero: no records.
+// WithMove is WithWork for a cascade that brings the records at and below locks from the zone losing; zero: none.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
 		return h
@@ -217,12 +217,12 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds the cascades of a namespace's removed zones, and its locks by WithReplacement, at a zone: each is
-// a mark in the holding, written with every change.
+// MaxRemovals bounds a namespace's removed zones with cascades, and its replacement locks, at a zone: each is a mark in
+// the holding, written with every change.
 const MaxRemovals = 16
 
-// MaxEnds bounds these together with cascades of ended zones. It is higher, so that a namespace cannot keep its zones
-// from ending by removals (S3.5).
+// MaxEnds bounds these with ended zones. It is higher, so that no namespace keeps its zones from ending by removals
+// (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
 // CountGained counts the zones from which cascades of a namespace bring records.
@@ -244,19 +244,19 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of cascades of other namespaces, or its own. For Waiver afterwards, others
-// do not unsettle the zone again (S7.2).
+// Seconds until a zone is delivered in spite of others' cascades, or its own. For Waiver afterwards, others do not
+// unsettle it again (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
 	Waiver         = 3600
 )
 
-// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver, of a clock that
-// was ahead, does not count: a wrong clock must have no lasting effect.
+// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver is of a wrong
+// clock, which must have no lasting effect.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// OverdueAt reports whether cascades took so long that the zone is delivered in spite of them.
+// OverdueAt reports whether cascades took too long at now.
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -279,13 +279,13 @@ type Held struct {
 	Since  int64         `json:"since"`
 	// Had is the stock with which removals are compared.
 	Had Stock `json:"had"`
-	// NameServers: the zone's own namespace took the last apex NS, and put none back (S7.6).
+	// NameServers: own took the last apex NS, and put none back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there: they answer
-// for the zone, get its mail, or serve at its name (S4.10). Another namespace's MX takes no name from a third; its NS,
-// which a rule must name (S4.5), has the whole zone.
+// HostsNamedByApex returns the hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there, which are
+// own (S4.10). Another namespace's MX takes no name from a third; its NS, which a rule must name (S4.5), has the whole
+// zone.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -301,7 +301,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, to the count of each host of an own MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n, 1 or -1, for each host of an own MX, SVCB or HTTPS record at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

@@ -21,13 +21,13 @@ const (
 	KindCount
 	// KindMember is only written: see MemberKey.
 	KindMember
-	// KindOwnersBelow sums up the owners strictly below Owner in the zone with uid Zone: *OwnersBelow. Below the apex
-	// these are the first FirstKeys owners.
+	// KindOwnersBelow sums up the owners strictly below Owner in the zone with uid Zone; below the apex, only the first
+	// FirstKeys: *OwnersBelow.
 	KindOwnersBelow
 	// KindZonesBelow are the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial is the last serial of (View, Name), by a zone that is gone: *LastSerial. Without a name it is the
-	// floor after a restore, for names without last serial.
+	// KindLastSerial is the last serial of (View, Name), by a zone that is gone: *LastSerial. Without a name: the floor
+	// after a restore.
 	KindLastSerial
 	// KindCut is the cut that the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
@@ -82,8 +82,7 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of the record (Namespace, Object) at Owner in a zone: *Member. Cascades list these keys;
-// decisions read the record's object.
+// MemberKey is the key of a record in a zone: *Member. Cascades list these keys; decisions read the record's object.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -108,7 +107,7 @@ func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
-// TouchedKeys returns the keys of KindTouched for a new zone, the object (namespace, object), at a name.
+// TouchedKeys returns the keys of KindTouched for a new zone.
 func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
@@ -120,8 +119,8 @@ type Awaited struct{ Any bool }
 // FloorKey asks for the first serial of names after a restore.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey asks for the withdrawal of a namespace in the zone with that uid. Zones below change it with their own
-// object, so its own revision is compared.
+// WithdrawalKey asks for a namespace's withdrawal in a zone. Zones below change it with their own object, so its own
+// revision is compared.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

@@ -45,7 +45,7 @@ type OwnerValue struct {
 	// TTL is nil if inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests of these are tenants' by underscore rules (S4.14).
+	// Guests of these are by underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
 	// Size is the wire length of the rdata in octets.
 	Size int `json:"s"`
@@ -56,18 +56,16 @@ type OwnerValue struct {
 // Owner has the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut are values of the cuts of delegated children (S6.3), without sizes. While records move to or from a child,
-	// both may give an RRset.
+	// Cut are the values of children's cuts (S6.3), without sizes. While records move to or from a child, both may give
+	// an RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records with this base name, by namespace (S4.7): here, since every decision reads the owners
-	// above its name.
+	// Claims count the records with this base name (S4.7): here, since every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named are the namespaces for which Delegations name this name (S4.20), sorted: here for the same reason.
 	Named []Naming `json:"n,omitempty"`
-	// Own is the number of own records at an underscore name, and at the wildcard right below (S4.14). Claims count
-	// those at other names.
+	// Own counts own records at an underscore name, and at the wildcard right below (S4.14). Claims count the others.
 	Own int `json:"o,omitempty"`
-	// Pointers is the number of own records that send clients to hosts with this base name (S4.26).
+	// Pointers counts own records that send clients to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
@@ -85,8 +83,7 @@ func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the Delegations that name the name for a namespace. False: a removed one was not
-// counted.
+// CountNaming adds n, 1 or -1, to a Naming. False: a removed one was not counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -108,8 +105,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records with a base name, by kind of rule (S4.17). Tenants' records by underscore rules do
-// not count (S4.14).
+// Claim counts a namespace's records with a base name by kind of rule (S4.17), without tenants' by underscore rules
+// (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -138,12 +135,12 @@ type OwnersBelow struct {
 	// Named is the number of names that Delegations name, NamedFor by namespace.
 	Named    int
 	NamedFor []Naming
-	// Pointed are the first MaxPointed names without records to which own records send clients.
+	// Pointed are the first MaxPointed names with Pointers and no records.
 	Pointed []name.Rel
 	GuestsBelow
 }
 
-// NamesOthers reports whether Delegations name a name there for others, and not for the namespace.
+// NamesOthers reports whether a name there is named for others, and not for the namespace.
 func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -187,7 +184,7 @@ const (
 	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
 	// MaxDS bounds the DS of a child zone in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
-	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
+	// MaxPointed bounds the hosts of a record that are looked up (S4.26).
 	MaxPointed = 8
 )
 
@@ -213,19 +210,19 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether others than c, which is counted, give values of its type.
+// SharesType reports whether contributions other than c, which is counted, have its type.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether the name has another SPF policy.
+// HasOtherSPF reports whether there is another SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the name has another value of the type.
+// HasOther reports whether the type has another value.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -237,8 +234,7 @@ func (o *Owner) HasType(t rdata.Type) bool {
 // HasCut reports whether a child's cut has data at the name.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a contribution, with their wire lengths. guests is 1 for a guest's record
-// (S4.14), else 0.
+// AddContribution counts values with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -304,7 +300,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n, 1 or -1, to the count of each value of a cut's RRset.
+// CountCut adds n, 1 or -1, to each value of a cut's RRset.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -402,8 +398,8 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Names reports whether the claim is more than own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the records of a namespace with this base name; own: the zone's own namespace. False:
-// a removed record was not counted.
+// CountClaim adds n, 1 or -1, to a namespace's claim; own: the zone's own namespace. False: a removed record was not
+// counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -20,7 +20,7 @@ type Outcome struct {
 	Need []Key
 }
 
-// Plan is a decided write: the object of the request, Writes, and the zone's object if Zone is set.
+// Plan is a decided write: the request's object, Writes, and the zone's object if Zone is set.
 type Plan struct {
 	// Record is the placement of the record; nil: deleted.
 	Record *Placement
@@ -31,7 +31,7 @@ type Plan struct {
 	Work *Work
 	// PendingCuts name children whose cuts the parents must count again.
 	PendingCuts []PendingCut
-	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former keys.
+	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former ones.
 	Orphan, OrphanBefore *Waiting
 	// Delegation is the placement of the Delegation; nil: deleted.
 	Delegation *DelegationPlacement
@@ -40,11 +40,11 @@ type Plan struct {
 	Warnings []Warning
 }
 
-// Warning is for the client of the write.
+// Warning is for the client.
 type Warning struct {
 	// Rule is the sentence of docs/semantics.md, as S5.14; "": none.
 	Rule string
-	// Reason is set if another write may answer the warning.
+	// Reason: another write may answer the warning.
 	Reason, Text string
 	// Host is the name at which any data answers the warning; zero for others.
 	Host name.Name
@@ -52,12 +52,12 @@ type Warning struct {
 
 func (p *Plan) Warn(rule, format string, args ...any) { p.WarnOf(rule, "", format, args...) }
 
-// WarnOf adds a warning that another write may answer.
+// WarnOf adds a warning with Reason.
 func (p *Plan) WarnOf(rule, reason, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
-// WarnOfHost adds a warning answered by data at a host.
+// WarnOfHost adds a warning with Host.
 func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
@@ -68,12 +68,12 @@ type Write struct {
 	Value any
 }
 
-// Placement is the place of a record after a decision.
+// Placement is a record's place after a decision.
 type Placement struct {
 	FQDN name.Name // zero if unknown
 	View string
 	Zone *Ref // nil: not adopted
-	// Admission is the kind of rule that admits the record; "": not adopted.
+	// Admission is the admitting kind of rule; "": not adopted.
 	Admission rules.Admission
 	Serial    serial.Serial
 	Reason    string // reason of the condition Adopted
@@ -108,13 +108,13 @@ type ZoneChange struct {
 }
 
 const (
-	// NewsNameHidden: records by underscore rules hide the name from a wildcard (S4.25).
+	// NewsNameHidden: guests hide the name from a wildcard (S4.25).
 	NewsNameHidden = "NameHidden"
-	// NewsHostTaken: another namespace has a host to which own records send clients (S4.26).
+	// NewsHostTaken: another namespace has a host to which own sends clients (S4.26).
 	NewsHostTaken = "HostTaken"
 )
 
-// News is the effect of another namespace's step, or of a cascade, on a name, told by an Event.
+// News is an Event for a namespace: the effect of another's step, or of a cascade, on a name.
 type News struct {
 	Reason string
 	Name   name.Name
@@ -130,7 +130,7 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition is a decided condition; Status is "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// OweCut adds the pending cut of a child, if it has a parent.
+// OweCut adds a child's pending cut, if there is a parent.
 func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})

@@ -18,7 +18,7 @@ import (
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
 // ListPointed returns the base names of the first MaxPointed hosts of a zone to which c, nil or not, sends clients,
-// without repetition or the apex.
+// each once, without the apex.
 func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

@@ -98,8 +98,7 @@ func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest name at or above n held by a zone of the view, and the holding (S2.1); nil for
-// none.
+// FindEnclosing returns the longest name at or above n of a zone in the view, and its holding (S2.1); nil for none.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -137,13 +136,13 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know the zone (S1.8), by rules of Delegations, too.
+// ZoneKnownTo reports whether the namespace may know the zone (S1.8), also by Delegations.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the zone's contact to a refusal that its owner can lift, for a namespace that knows the zone (S1.8).
-// z is a result of RuledFor.
+// NameContact adds the contact of z, a result of RuledFor, to a refusal that its owner can lift, for a namespace that
+// knows the zone (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -31,7 +31,7 @@ type Record struct {
 // Absolute reports whether the name is absolute (S1.1).
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adopted is the contribution of a record to its zone.
+// Adopted is a record's contribution to its zone.
 type Adopted struct {
 	Zone Ref
 	// FQDN is the record's name if Owner is zero: the owner of an absolute name follows from the zone.

@@ -14,19 +14,19 @@ import (
 type RefusalKind int
 
 const (
-	// Forbidden is 403: the owner of a zone or an administrator could allow the request.
+	// Forbidden is 403: a zone's owner or an administrator could allow the request.
 	Forbidden RefusalKind = iota
 	// Invalid is 422: the object must be different.
 	Invalid
 	// Duplicate is 422 with cause FieldValueDuplicate (S1.5).
 	Duplicate
-	// Later is 429: the same request may pass when cascades are through (S2.10).
+	// Later is 429: the same request may pass after cascades (S2.10).
 	Later
-	// Unmet is 412: a prerequisite of the request is not met (S10.5).
+	// Unmet is 412: a prerequisite is not met (S10.5).
 	Unmet
 )
 
-// Refusal is the rule that refuses a request, and the remedy. The ledger turns it into an API status.
+// Refusal is a rule against a request, and the remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
@@ -35,7 +35,7 @@ type Refusal struct {
 	// Reason is the condition reason of an object refused in a cascade.
 	Reason  string
 	Message string
-	// Rule is the rule of docs/semantics.md cited by Message, as S4.8; "" for none.
+	// Rule of docs/semantics.md cited by Message, as S4.8; "" for none.
 	Rule string
 	// Contact of the zone whose owner can lift the refusal; "": not told.
 	Contact string
@@ -123,7 +123,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage says that zoneRef leads to no zone, in the same words if the namespace may not know the zone (S2.3).
+// AbsentMessage has the same words for an absent zone and one that the namespace may not know (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// Seen has the facts of a decision. A nil value is a fact, too: the store has nothing there. Some ten facts are a list;
-// a name of 120 labels, or hosts of such names, take hundreds: beyond FewKeys there is an index.
+// Seen has the facts of a decision. A nil value is a fact, too: the store has nothing. A few are a list; beyond
+// FewKeys, for long names or hosts, there is an index.
 type Seen struct {
 	// Look puts a fact into Seen if that needs no reading, and reports whether it did. Optional.
 	Look func(Key) bool

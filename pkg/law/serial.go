@@ -38,11 +38,11 @@ type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the rest of this time, seconds.
 	Left int64 `json:"left,omitempty"`
-	// Jump is the least raise of serials by restores, for the floor after a restore; else 0.
+	// Jump is the least raise of serials by restores, for the floor; else 0.
 	Jump uint32 `json:"jump,omitempty"`
 	// By is the namespace of the zone.
 	By string `json:"by,omitempty"`
-	// From is the zone removed there, or ended, with the zones whose records were on their way to it. A zone made anew
-	// at the name takes in records still on their way (S2.10).
+	// From is the zone removed or ended there, with the zones whose records were on their way to it. A zone made anew
+	// takes them in (S2.10).
 	From []Origin `json:"from,omitempty"`
 }

@@ -3,12 +3,12 @@
 
 package law
 
-// Records and zones below, no longer allowed by the rules of a zone, stay for its withdrawalGracePeriod (S2.5, S3.6),
-// counted for each namespace from the last write that withdrew something. Only time of running servers counts: a clock
-// that jumps ends nothing.
+// Records and zones below that a zone's rules no longer allow stay for its withdrawalGracePeriod (S2.5, S3.6), counted
+// for each namespace from the last write that withdrew something. Only time of running servers counts: a clock that
+// jumps ends nothing.
 //
-// An ended zone keeps its uid, under which its internal keys are stored. So no rule makes it anew until the cascade has
-// purged these; owners and journal stay until Delivery has withdrawn the zone.
+// An ended zone keeps its uid, which names its internal keys. So no rule makes it anew until the cascade has purged
+// these; owners and journal stay until Delivery has withdrawn the zone.
 
 // Withdrawal is the grace period of a namespace in a zone.
 type Withdrawal struct {
@@ -21,9 +21,8 @@ type Withdrawal struct {
 	Cause string `json:"cause,omitempty"`
 	// Now: the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
-	// Records and Zones digest the namespace's rules for records and zones when a cascade last met a withdrawn record
-	// or zone. With other rules nothing is withdrawn any more: each change of such rules has all of theirs decided
-	// again.
+	// Records and Zones digest the namespace's rules for records and zones when a cascade last met a withdrawn one.
+	// With other rules nothing is withdrawn any more: each change of rules has all of theirs decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
@@ -35,11 +34,11 @@ func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
 // Records with endsAt. After a change of rules it is true until the cascade has met the rest: a namespace prolongs a
-// period at most once for each change.
+// period at most once a change.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }
 
-// Uncounted reports whether releases do not count for mass deletion (S7.7): the zone's own namespace had the whole
-// period to restore the rule, or ended the period.
+// Uncounted reports whether releases do not count for mass deletion (S7.7): own had the period to restore the rule, or
+// ended it.
 func (w *Withdrawal) Uncounted() bool { return w != nil && (w.Now || w.Grace > 0) }

@@ -31,8 +31,8 @@ type ZoneSettings struct {
 	Grace int64
 	// HasClass: the object names a class.
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the serial
-	// of kubi.zone/publish-deletions; nil: none (S7.5).
+	// MaxDeletePercent of RRsets may be removed by own at once. Publish is the serial of kubi.zone/publish-deletions;
+	// nil: none (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
@@ -41,8 +41,8 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules decide which records and zones a zone takes in. A change has data decided again (ChangedRules, S2.5): a
-// setting read by decisions about records belongs here.
+// ZoneRules decide about records and zones, which are decided again after a change (ChangedRules, S2.5): a setting read
+// by decisions about records belongs here.
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
@@ -66,14 +66,13 @@ type Zone struct {
 	// Ending: a pending zone that ended, until its data is released. Only then can it be made anew: its uid names the
 	// keys to remove.
 	Ending bool
-	// Served: delegated and servable, and no class has data of the zone. Settled content of a zone without class is
-	// Ready then (S6.13).
+	// Served: delegated and servable, and no class has data of the zone. Settled content is Ready then (S6.13).
 	Served bool
-	// ClassNameServers: every class has name servers of its own for the zone, so apex NS are not delivered (S6.15).
+	// ClassNameServers: every class has its own name servers, so apex NS are not delivered (S6.15).
 	ClassNameServers bool
 
 	Serial serial.Serial
-	// SettledSerial was delivered at the last write of the zone.
+	// SettledSerial was delivered at the last write.
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
@@ -114,8 +113,8 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone is the namespace's, or has a rule for it. To others a zoneRef leads to no zone
-// (S2.3): refusals must not tell names and views of zones (S1.8).
+// knownTo reports whether the zone is the namespace's, or has a rule for it. To others it is absent (S2.3): refusals
+// tell no names and views (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -128,8 +127,8 @@ func (z *Zone) knownTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces with different rules, whose records are decided again (S2.5). None, but changed,
-// means all: another limit, a rule for any namespace, or a rule with shared: true, which gives names to own (S4.10).
+// ChangedRules returns the namespaces whose records are decided again (S2.5). None, but changed, means all: another
+// limit, a rule for any namespace, or with shared: true, which gives names to own (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -161,7 +160,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names that rules of the Zone name for other namespaces than before, sorted: data there is
+// ChangedNames returns the names that the Zone's rules name for other namespaces than before, sorted: data there is
 // decided again (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
@@ -208,7 +207,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether own records have this base name, except those at underscore names.
+// IsOwn reports whether own records, except at underscore names, have this base name.
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
@@ -221,7 +220,7 @@ func (o *Owner) HasTenant(z *Zone) bool {
 
 // Deletions are the numbers of the brake on mass deletion (S7.5).
 type Deletions struct {
-	// Own is the number of RRsets added by the zone's own namespace, less those removed. Only differences matter.
+	// Own is the number of RRsets added by own, less those removed. Only differences matter.
 	Own int
 	// Since is the beginning of the present period, unix seconds.
 	Since int64
@@ -250,16 +249,15 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations are stored beside those of the Zone (S4.3), in a key for each namespace, so a decision reads one
-// key. The keys change only with the Zone object, as every key of a zone (I5). Zones without Delegations, by the number
-// in the holding, need no such fact.
+// Rules of Delegations have a key for each namespace (S4.3), so a decision reads one. The keys change only with the
+// Zone object, as every key of a zone (I5). The number of Delegations in the holding saves other zones that fact.
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the zone without rules of Delegations, as stored and cached for all namespaces.
+// WithoutGiven returns the zone without rules of Delegations, as stored and cached.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
