@@ -12,16 +12,15 @@ import (
 )
 
 // The brake on mass deletion (S7.5) counts the RRsets added by acts of the zone's own namespace, less those removed,
-// and compares the number with the least of earlier ten-minute periods. So no write of another namespace begins or ends
-// a hold. RRsets younger than a period, as challenges, do not count: they come and go in minutes, and a hold stops the
-// zone for all. A Warning tells of such removals (Young).
+// and compares the number with the least of earlier ten-minute periods. No write of another namespace begins or ends a
+// hold. RRsets younger than a period, as challenges, do not count: a hold stops the zone for all. A Warning tells of
+// such removals (Young).
 //
-// The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without. The numbers
-// change with the Zone's object alone.
+// The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without.
 
 const (
 	periodSeconds = 600
-	// minRRsets is the least number of RRsets of a zone held for a share.
+	// minRRsets of a zone held for a share.
 	minRRsets = 10
 )
 
@@ -126,7 +125,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins the periods again with the former stock had; nil: nothing counts in the first period.
+// restart begins new periods with the former stock had; nil: nothing counts in the first.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
@@ -143,7 +142,7 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold ends the hold, and has the parent count the waiting cut (S7.8).
+// endHold also has the parent count the waiting cut (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -169,8 +168,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the serial for the annotation to let removals through: the delivered, or the next if the annotation
-// has that already. Only a change counts.
+// ToPublish returns the serial by which the annotation lets removals through: settled, or the next if the annotation
+// has that already, since only a change counts.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()

@@ -10,8 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so owner keys count their
-// records for each value.
+// A guest writes by an underscore rule (S4.14). Guests claim no name, so owners count their records for each value.
 
 // GuestsAlone reports whether the name has data, all of guests.
 func (o *Owner) GuestsAlone() bool {

@@ -40,7 +40,7 @@ type Ancestry struct {
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames follow from the records at the apex alone.
+// ApexNames follow from records at the apex.
 type ApexNames struct {
 	// ApexNS are the values of apex NS records, sorted.
 	ApexNS []string `json:"apexNS,omitempty"`
@@ -57,16 +57,16 @@ type SerialMarks struct {
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades, each an outbox item. They unsettle the zone (S7.2).
+	// Works are the unfinished cascades, which unsettle the zone (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the beginning of the series of cascades, unix seconds: a series must not delay delivery longer than
-	// a single one (S7.2).
+	// Unsettled is the begin of the series of cascades, unix seconds: a series must not delay delivery longer than one
+	// (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the end, unix seconds, of the time in which cascades of other namespaces do not unsettle the zone,
-	// after one took too long (S7.2).
+	// Waived is the end, unix seconds, of the time in which others' cascades do not unsettle the zone, after one took
+	// too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue: delivered in spite of Works, which took too long.
 	Overdue bool  `json:"overdue,omitempty"`
@@ -112,8 +112,8 @@ type Origin struct {
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here, except the zone above, which exists or has a
-// cascade of its own.
+// Origins returns the removed zones whose records are on their way here, except the zone above, which exists or has its
+// own cascade.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -140,8 +140,8 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// Names moving to another zone are locked from the first write until the last Record has come (S2.10), so no decision
-// has to foresee Records on their way.
+// Moving names are locked from the first write until the last Record has come (S2.10), so no decision has to foresee
+// Records on their way.
 
 // HasLocked reports whether n is at, below or above a locked name.
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
@@ -156,8 +156,8 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether a cascade has a lock. Such a cascade alone brings records to locked names, since it has
-// all of them in one order (S2.9), with those on their way to a removed zone (Origins).
+// IsLockedBy reports whether a cascade has a lock. Such a cascade alone brings records to locked names: it has all in
+// one order (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -225,7 +225,7 @@ const MaxRemovals = 16
 // (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the zones from which cascades of a namespace bring records.
+// CountGained counts the zones whose records cascades of a namespace bring.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {

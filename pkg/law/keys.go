@@ -97,12 +97,12 @@ func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
-// AwaitedKey asks for Delegations waiting for a zone object.
+// AwaitedKey is for Delegations that wait for a zone object.
 func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// RecordsAwaitKey asks for Records of a namespace waiting at a name.
+// RecordsAwaitKey is for Records of a namespace that wait at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
@@ -116,16 +116,15 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 // Awaited reports whether objects wait.
 type Awaited struct{ Any bool }
 
-// FloorKey asks for the first serial of names after a restore.
+// FloorKey is for the first serial after a restore.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey asks for a namespace's withdrawal in a zone. Zones below change it with their own object, so its own
-// revision is compared.
+// WithdrawalKey is compared by its own revision: zones below change it with their own object.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey asks for the rules of Delegations for a namespace in a zone.
+// RulesKey is for a namespace's rules of Delegations.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }

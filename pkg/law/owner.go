@@ -20,7 +20,7 @@ import (
 // Digest is the SHA-256 of rdata as defined.
 type Digest [sha256.Size]byte
 
-// MarshalText writes raw base64, 43 characters: the digest is in every owner key.
+// MarshalText writes raw base64, 43 characters: every owner key has digests.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
@@ -47,10 +47,9 @@ type OwnerValue struct {
 	Count int     `json:"c"`
 	// Guests of these are by underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
-	// Size is the wire length of the rdata in octets.
-	Size int `json:"s"`
-	// SPF is set for an SPF policy.
-	SPF bool `json:"p,omitempty"`
+	// Size is in octets on the wire.
+	Size int  `json:"s"`
+	SPF  bool `json:"p,omitempty"`
 }
 
 // Owner has the data and claims of a name in a zone.
@@ -65,20 +64,20 @@ type Owner struct {
 	Named []Naming `json:"n,omitempty"`
 	// Own counts own records at an underscore name, and at the wildcard right below (S4.14). Claims count the others.
 	Own int `json:"o,omitempty"`
-	// Pointers counts own records that send clients to hosts with this base name (S4.26).
+	// Pointers counts own records that lead to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts the Delegations that name a name for a namespace.
+// Naming counts Delegations that name a name.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds the namespaces for which Delegations name a name.
+// MaxNamed bounds the namespaces of a name.
 const MaxNamed = 64
 
-// IsNamedFor reports whether Delegations name the name for a namespace.
+// IsNamedFor reports whether Delegations name it for a namespace.
 func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
@@ -132,7 +131,7 @@ type OwnersBelow struct {
 	// Names with data of records.
 	Names  int
 	Claims []Claim
-	// Named is the number of names that Delegations name, NamedFor by namespace.
+	// Named is the number of names with Naming, NamedFor by namespace.
 	Named    int
 	NamedFor []Naming
 	// Pointed are the first MaxPointed names with Pointers and no records.

@@ -98,7 +98,7 @@ type ZoneChange struct {
 	TakesOver bool
 	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held: the change begins a hold (S7.5). Young are removals that would, were the RRsets older; nil: none.
+	// Held: the change begins a hold (S7.5). Young removals would, were the RRsets older; nil: none.
 	Held  bool
 	Young *Excess
 	// News for namespaces that get no answer.
@@ -118,8 +118,7 @@ const (
 type News struct {
 	Reason string
 	Name   name.Name
-	// Wildcard is the wildcard that no longer answers the name, for its tenant Namespace. Both are zero for the zone's
-	// own namespace.
+	// Wildcard no longer answers the name, for its tenant Namespace. Both are zero for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }
@@ -137,7 +136,7 @@ func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	}
 }
 
-// DelegationPlacement is the zone where a Delegation is in force, nil for none, and the reason.
+// DelegationPlacement is the zone of a Delegation in force, nil for none, and the reason.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -113,10 +113,10 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	return name.Name{}, nil
 }
 
-// RuledFor returns the zone with the rules of Delegations for a namespace.
+// RuledFor adds the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
-// RuledWithout is RuledFor without the rules of a named Delegation.
+// RuledWithout is RuledFor without a named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z

@@ -32,12 +32,12 @@ type Refusal struct {
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason is the condition reason of an object refused in a cascade.
+	// Reason for the condition of an object refused in a cascade.
 	Reason  string
 	Message string
 	// Rule of docs/semantics.md cited by Message, as S4.8; "" for none.
 	Rule string
-	// Contact of the zone whose owner can lift the refusal; "": not told.
+	// Contact of the owner who can lift the refusal; "": not told.
 	Contact string
 }
 
@@ -67,7 +67,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite returns a message with its rule behind, as in conditions; "": none.
+// Cite adds the rule behind a message, as in conditions; "": none.
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text
@@ -131,8 +131,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a locked name. The reason is not Moving, which is for Records that had a zone: an object refused
-// in a cascade waits like others.
+// RefuseMoving refuses a locked name. ReasonMoving is for Records that had a zone: an object refused in a cascade waits
+// like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// Seen has the facts of a decision. A nil value is a fact, too: the store has nothing. A few are a list; beyond
-// FewKeys, for long names or hosts, there is an index.
+// Seen has the facts of a decision. A nil value is a fact: the store has nothing. A few are a list; beyond FewKeys, for
+// long names or hosts, there is an index.
 type Seen struct {
 	// Look puts a fact into Seen if that needs no reading, and reports whether it did. Optional.
 	Look func(Key) bool
@@ -23,8 +23,7 @@ const FewKeys = 32
 type fact struct {
 	key   Key
 	value any
-	// used: the last decision rests on the fact.
-	used bool
+	used  bool
 }
 
 func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }

@@ -4,8 +4,8 @@
 package law
 
 // Records and zones below that a zone's rules no longer allow stay for its withdrawalGracePeriod (S2.5, S3.6), counted
-// for each namespace from the last write that withdrew something. Only time of running servers counts: a clock that
-// jumps ends nothing.
+// for each namespace from the last withdrawing write. Only time of running servers counts: a clock that jumps ends
+// nothing.
 //
 // An ended zone keeps its uid, which names its internal keys. So no rule makes it anew until the cascade has purged
 // these; owners and journal stay until Delivery has withdrawn the zone.
@@ -33,8 +33,8 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
-// Records with endsAt. After a change of rules it is true until the cascade has met the rest: a namespace prolongs a
-// period at most once a change.
+// Records with endsAt. After a change of rules it is true until the cascade has met the rest: a change prolongs a
+// period once at most.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }

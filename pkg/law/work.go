@@ -57,13 +57,13 @@ type Work struct {
 	// Releases are namespaces whose withdrawals in Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is the base name where data without a rule gives way to a namespace that a rule names (S2.13).
+	// Yields is the base name where data without a rule gives way (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
-	// Had is the header of the ended zone, for Delivery to withdraw.
+	// Had is the former header, for Delivery to withdraw.
 	Had *content.Header `json:"had,omitempty"`
 	// Left is a terminating namespace: the work waits until it comes back (S2.6).
 	Left string `json:"left,omitempty"`
-	// Times counts extensions, after each of which the runner begins again.
+	// Times counts extensions, each of which restarts the runner.
 	Times int `json:"times,omitempty"`
 	// Damaged are unreadable records, for which the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
@@ -71,15 +71,14 @@ type Work struct {
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
-	// Runner is the server that runs a longer work.
+	// Runner is the server of a longer work.
 	Runner string `json:"runner,omitempty"`
-	// Cursor is the progress, nil at the beginning, from which another server goes on.
+	// Cursor is the progress, nil at the beginning: another server goes on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
 // Cursor is the last decided candidate, in their order.
 type Cursor struct {
-	// Times of the item.
 	Times int `json:"times,omitempty"`
 	// Moved: all moving records have moved; the others follow.
 	Moved   bool   `json:"moved,omitempty"`
@@ -174,7 +173,7 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
-// RulesChanged reports whether the work follows a change of the rules of a zone.
+// RulesChanged reports whether the work follows a change of rules.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

@@ -80,7 +80,7 @@ type Zone struct {
 	Rows, RRsets int
 	Deletions    Deletions
 
-	// given are the rules of Delegations for the namespace of the decision (RuledFor).
+	// given are the rules of Delegations (RuledFor).
 	given []rules.Rule
 }
 
@@ -160,7 +160,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names that the Zone's rules name for other namespaces than before, sorted: data there is
+// ChangedNames returns the names, sorted, that the Zone's rules name for other namespaces than before: data there is
 // decided again (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
@@ -180,7 +180,7 @@ func ChangedNames(before, after *Zone) (names []name.Rel) {
 	return names
 }
 
-// ScansAt returns scans of all data at and below names of the zone.
+// ScansAt returns scans of all data at and below names.
 func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	for _, n := range names {
 		if at, err := n.In(z.FQDN()); err == nil {
@@ -191,7 +191,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules identifies the rules of z, a result of RuledFor, for records or zones of the namespace.
+// DigestRules identifies a namespace's rules for records or zones in z, a result of RuledFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.given) {
@@ -250,7 +250,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 }
 
 // Rules of Delegations have a key for each namespace (S4.3), so a decision reads one. The keys change only with the
-// Zone object, as every key of a zone (I5). The number of Delegations in the holding saves other zones that fact.
+// Zone object (I5). The number of Delegations in the holding saves other zones that fact.
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
@@ -277,7 +277,7 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are the rules of Delegations for a namespace in a zone, by name of the Delegation.
+// NamespaceRules are a namespace's rules of Delegations in a zone, by Delegation.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }

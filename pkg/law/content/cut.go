@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of a zone's nameServers (S6.2): a transaction
-// of the parent, of 128 operations by default, replaces all, each at a name of its own.
+// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction of the
+// parent, of 128 operations by default, replaces all, each at its own name.
 const MaxGlue = 48
 
 // Cut returns the RRsets of parent for a delegated child (S6.3): apex NS, and addresses of those at or below the cut;

@@ -26,7 +26,7 @@ type Header struct {
 	FQDN name.Name `json:"fqdn"`
 	// TTL of the SOA (S6.5) and of RRsets that inherit.
 	TTL uint32 `json:"ttl"`
-	// Fields of the SOA (RFC 1035 §3.3.13).
+	// SOA (RFC 1035 §3.3.13).
 	Refresh uint32 `json:"refresh"`
 	Retry   uint32 `json:"retry"`
 	Expire  uint32 `json:"expire"`
@@ -63,7 +63,7 @@ const (
 	ttlElement = "ttl"
 )
 
-// Element returns the row's element of the content state (S6.7).
+// Element returns the row's element (S6.7).
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }

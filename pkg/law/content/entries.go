@@ -53,7 +53,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// nameBelow returns label below the fqdn, or the fqdn if that is beyond 255 octets.
+// nameBelow returns label below the fqdn, or the fqdn if that is too long.
 func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()
@@ -173,7 +173,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries at and after owner from, without the SOA. sets begins at or after from.
+// EntriesFrom returns the entries from an owner on, without the SOA. sets begins at or after from.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })

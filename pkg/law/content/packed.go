@@ -61,7 +61,7 @@ func PackRRset(h Header, set RRset) (Packed, error) {
 	return p.packed, err
 }
 
-// packing packs RRsets in reused memory.
+// packing reuses memory.
 type packing struct {
 	header Header
 	packer *rdata.Packer
@@ -98,7 +98,6 @@ func (p *packing) packRRset(set *RRset) error {
 	return nil
 }
 
-// packResolved packs an RRset with a faulty value.
 func (p *packing) packResolved(set RRset) error {
 	entries, _ := Resolve(p.header, set)
 	p.rdata = p.rdata[:0]

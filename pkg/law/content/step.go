@@ -68,7 +68,7 @@ func Condense(steps []Step) Step {
 	return out
 }
 
-// RecordRef names the Record whose write made a step.
+// RecordRef names the Record that made a step.
 type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
@@ -88,7 +88,7 @@ type TTLChange struct {
 type Step struct {
 	// N numbers the steps of a zone from 1, without gaps. A condensed step has that of its last.
 	N uint64 `json:"n"`
-	// From is the serial before the step, 0 if the step creates the zone.
+	// From is the serial before, 0 if the step creates the zone.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	// State after the step.
@@ -142,10 +142,9 @@ type Identity struct {
 type Transaction struct {
 	// After, without steps, is the N of the last step before, so that a feed with overlap settles no later state by an
 	// older mark. 0: the newest step.
-	After uint64 `json:"n,omitempty"`
-	Steps []Step `json:"s,omitempty"`
-	// Zone is set if the zone is created.
-	Zone *Identity `json:"z,omitempty"`
+	After uint64    `json:"n,omitempty"`
+	Steps []Step    `json:"s,omitempty"`
+	Zone  *Identity `json:"z,omitempty"`
 	// Settled: the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
 	Gone    bool `json:"gone,omitempty"`

@@ -23,8 +23,8 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records of the parent to the child and unsettles the parent (S7.2); ""
-	// for none. WorkBy is the namespace that caused the cascade.
+	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by WorkBy;
+	// "" for none.
 	Work, WorkBy string
 	// Own: an act of the parent's own namespace (S7.7).
 	Own bool

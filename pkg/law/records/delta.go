@@ -20,26 +20,24 @@ type delta struct {
 	holding *law.Holding
 	// place in the zone; nil: the record leaves.
 	place *place
-	// removed and added are the old and the new contribution; nil: none.
+	// removed is the old contribution, added the new; nil: none.
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records in the zone, records the number after the write.
+	// count is the stored number of the namespace's records, records that after the write.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
 	// others is the owner of added without the record, until admitAdded counts it.
 	others *law.Owner
-	// yielding are the tenants giving way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits
-	// until their records are gone.
+	// yielding tenants give way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits for that.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
 	news     []law.News
 
-	// conflicts: checkCoexistence refuses added.
 	conflicts bool
 	// claimedBy is the namespace, tenants first, with a claim on the base name refused to added; "" for none.
 	claimedBy string
@@ -82,7 +80,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-// listPointed returns the base names of hosts to which own's c sends clients (S4.26).
+// listPointed is for own records alone (S4.26).
 func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
@@ -146,7 +144,6 @@ func (x *delta) storedOwner(owner name.Rel) *law.Owner {
 	return law.Get[law.Owner](x.Reading, law.OwnerKey(x.zone.UID, owner))
 }
 
-// ownerAt returns the owner as changed so far.
 func (x *delta) ownerAt(n name.Rel) *law.Owner {
 	if o := x.owners.after(n); o != nil {
 		return o
@@ -192,7 +189,7 @@ func (x *delta) refuseLocked() *law.Refusal {
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-// speaksAbove reports whether added affects names below its base name: a DNAME, or a tenant's NS or new claim.
+// speaksAbove reports whether added affects names below base: a DNAME, or a tenant's NS or new claim.
 func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
 	switch t := x.added.Type; {

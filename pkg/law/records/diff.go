@@ -45,7 +45,6 @@ type ownerChange struct {
 
 type ownerChanges []ownerChange
 
-// after returns nil if the owner is unchanged.
 func (l ownerChanges) after(at name.Rel) *law.Owner {
 	for i := range l {
 		if l[i].at == at {
@@ -61,7 +60,7 @@ type Diff struct {
 	ttls           []content.TTLChange
 }
 
-// compareSet adds an RRset's differences; texts are the values that may have changed.
+// compareSet: texts are the values that may have changed.
 func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	for _, text := range texts {
 		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, law.DigestOf(text)
@@ -77,7 +76,7 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
-// compareOwner adds an owner's differences: only values of removed and added can have changed.
+// compareOwner: only values of removed and added can have changed.
 func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}

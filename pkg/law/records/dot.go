@@ -57,7 +57,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns the keys read by answersFor: facts of the zone alone, without compares in a change set.
+// targetKeys returns facts of the zone alone, which need no compares in a change set.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -110,8 +110,8 @@ func (x *delta) warnsOfHolder(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether a target's host is the writer's (mine) or another tenant's, by the nearest claim or child
-// zone at or above. added's base name counts as claimed.
+// findHolder reports whether a target's host is the writer's (mine) or another tenant's, by the nearest claim (added's
+// included) or child zone at or above.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -152,7 +152,7 @@ func SeemsUndotted(host string, owner name.Rel) bool {
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
 }
 
-// warnOfAbsent warns of a missing host, or a name server without glue. The apex has Servable instead.
+// warnOfAbsent: the apex has Servable instead.
 func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
 	case t.Type == rdata.NS && x.added.Owner.IsApex():

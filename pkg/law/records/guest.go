@@ -78,7 +78,7 @@ func (x *delta) warnOfHiding(plan *law.Plan) {
 	}
 }
 
-// noteHidden notes names that guests hide from a wildcard after the step (S4.25).
+// noteHidden notes names hidden from a wildcard after the step (S4.25).
 func (x *delta) noteHidden(plan *law.Plan) {
 	for i := range x.named {
 		o := &x.owners[i]

@@ -15,7 +15,7 @@ type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is the present contribution; nil: the record is in no zone.
 	Before *law.Adopted
-	// Waits says where the record waits; nil: nowhere.
+	// Waits is the record's index entry; nil: it does not wait.
 	Waits *law.Waiting
 	// After is the record after the write; nil: deleted.
 	After *law.Record
@@ -34,7 +34,7 @@ type RecordAsk struct {
 	Work string
 	// WorkBy caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
-	// Yields is the base name at and below which records without a rule give way at once (S2.13).
+	// Yields is Work.Yields (S2.13).
 	Yields name.Rel
 	// Uncounted: the step does not count for mass deletion (S7.7): after a period, in a deleted namespace, or in an
 	// upgrade.
@@ -51,7 +51,7 @@ type recordDecision struct {
 	*law.Reading
 	ask  RecordAsk
 	home *law.Zone
-	// absent is the message that zoneRef leads to no zone: the target is home, without a rule for the namespace.
+	// absent is the message for a zoneRef to home without a rule for the namespace; else "".
 	absent string
 }
 
@@ -73,8 +73,8 @@ func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
 	return w
 }
 
-// resolveName sets name and view of p, and returns zoneRef's zone, or sets the reason if the namespace does not know
-// that zone.
+// resolveName sets name and view of p, and returns zoneRef's zone, or sets the reason if that is unknown to the
+// namespace.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)

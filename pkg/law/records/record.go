@@ -103,7 +103,7 @@ func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.
 }
 
 // leaveUnadopted plans that the record leaves home, if any, and waits. p nil: the place is unknown. awaited is the
-// namespace whose data the record waits for (S2.14), "" for none.
+// namespace of the data in the way (S2.14), "" for none.
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -194,7 +194,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return x.planStep(plan, after)
 }
 
-// admitAdded admits added and counts it at its owner, unless awaits is set.
+// admitAdded counts added at its owner, unless awaits is set.
 func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	added := x.added
 	if refusal := checkType(added); refusal != nil {

@@ -29,9 +29,8 @@ type Withdrawing struct {
 	Now   time.Time
 }
 
-// NoteWithdrawal returns the withdrawal of the namespace, nil without a period, and plans its change. release: the
-// period is over. A period begins again when a write of the zone's own namespace withdraws more, or after rules came
-// back for all; acts of others prolong none.
+// NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release: the period is
+// over. A period begins again when own withdraws more, or after rules came back for all; acts of others prolong none.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -124,8 +123,8 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which namespaces give way at and below n, the same for all that want the name.
-// Then waiting Records are tried.
+// YieldWork returns the outbox item by which namespaces give way at and below n, the same for all who want the name,
+// and waiting Records are tried.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	standing := law.Get[law.Work](r, law.WorkKey(id))
@@ -147,7 +146,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction has added wait until the tenants in the way are gone: a transaction changes one record (I1).
+// awaitEviction: a transaction changes one record (I1), so added waits.
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

@@ -58,7 +58,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by caused the decision; "": the zone's own namespace.
+	// by caused the decision; "": own.
 	by string
 }
 
@@ -73,7 +73,6 @@ func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.
 	return plan
 }
 
-// zonePlace is the name, view and parent of a zone, and the data at the name.
 type zonePlace struct {
 	fqdn    name.Name
 	view    string
@@ -88,6 +87,5 @@ type zonePlace struct {
 	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's with records of the parent.
 	taken int
-	// zones: there are zones below.
 	zones bool
 }

@@ -33,17 +33,15 @@ func delegationWorkID(namespace, name string) string {
 
 // DelegationSpec is the desired state of a Delegation. The zone is in its namespace.
 type DelegationSpec struct {
-	Zone string
-	Rule rules.Rule
-	// ReleaseNow is as in ZoneSettings.
+	Zone       string
+	Rule       rules.Rule
 	ReleaseNow []string
 }
 
 // DelegationAsk is the input of DecideDelegation.
 type DelegationAsk struct {
 	law.Ref
-	// Before is the spec in force, nil for a new Delegation. In is the uid of the zone where the rules are in force;
-	// "": none.
+	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force; "": none.
 	Before *DelegationSpec
 	In     string
 	// Waits is the index entry of a waiting Delegation.
@@ -267,16 +265,16 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxOwed bounds the namespaces in the outbox item of a Delegation, and maxScans the scans, three for each name, before
-// and after. If the Delegation changes faster than the cascade runs, the next change gets Later.
+// maxOwed and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if the
+// Delegation changes faster than the cascade runs, the next change gets Later.
 const (
 	maxOwed  = 128
 	maxScans = 8 * 2 * MaxNames
 )
 
-// oweScans plans the cascade that decides again (S2.5) the records of namespaces with changed rules, and all records at
-// and below names reserved for other namespaces than before. It extends the Delegation's pending item. The zone is not
-// unsettled (S7.2): no delivery waits for a tenant's records.
+// oweScans plans the cascade that decides again (S2.5) the records of namespaces with changed rules, and all at and
+// below names reserved for others than before. It extends the pending item. The zone is not unsettled (S7.2): no
+// delivery waits for a tenant's records.
 func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// undottedServers warns of new name servers without addresses whose relative name has two labels or more: the final dot
-// is probably missing.
+// undottedServers warns of new name servers without addresses whose relative name has two labels or more.
 func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
@@ -40,7 +39,7 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	}
 }
 
-// undottedZone warns of a relative domainName ending in the name of the zone above.
+// undottedZone warns of a relative domainName ending in the parent's name.
 func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
@@ -89,8 +88,7 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree refuses new spec.nameServers at names of another namespace or at a CNAME, or below a DNAME (S6.2,
-// S5.6, S5.7).
+// nameServersFree judges new spec.nameServers (S6.2, S5.6, S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
@@ -182,8 +180,8 @@ type givenName struct {
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to other namespaces by new literal rules, without shared and
-// underscore names, which several namespaces may have.
+// newNames returns the first maxNames names given to other namespaces by new literal rules. Several namespaces may have
+// shared and underscore names.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -263,7 +261,7 @@ func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *la
 	})
 }
 
-// findCut returns the nearest NS or DNAME records above, of namespaces outside the rule.
+// findCut returns the nearest NS or DNAME above, of namespaces outside the rule.
 func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
 	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))

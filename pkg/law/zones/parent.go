@@ -20,7 +20,7 @@ type ParentAsk struct {
 	Zone *law.Zone
 	// Spec is the desired state.
 	Spec *ZoneSpec
-	// Says is the message of the condition Delegated.
+	// Says is the message of Delegated.
 	Says   string
 	Work   *law.Work
 	Now    time.Time
@@ -88,8 +88,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 
 type parentage struct {
 	// parent encloses the zone; nil: standalone.
-	parent *law.Zone
-	// delegates: the parent's rules list the zone.
+	parent    *law.Zone
 	delegates bool
 	// ds: the parent is to have the zone's DS (S6.16).
 	ds bool
@@ -143,8 +142,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds the new name of zoneRef's target to the condition, if renamed since this zone was made and known to
-// the namespace (S1.8). This zone keeps its name (S1.6).
+// sayRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
+// its name (S1.6).
 func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

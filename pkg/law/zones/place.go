@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// locateZone finds the name of the zone and the enclosing zone (S1.1, S3.1).
+// locateZone finds name and enclosing zone (S1.1, S3.1).
 func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
 	target, refusal := d.resolveName(s)
@@ -193,8 +193,8 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a zone over names of another namespace in p (S4.15), below a name claimed by another
-// (S4.19), or below NS records, as for a record (S4.11).
+// checkForeignNames refuses a zone over another namespace's names in p (S4.15), below a name claimed by another
+// (S4.19), or below NS records (S4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -284,9 +284,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a zone at, above or below names moving to the parent. A zone made anew at exactly that name
-// joins the move (joinMove), if of the parent's namespace or of the name's last one: the rules in a zone of another
-// would decide on the Records of others (S4.15).
+// refuseLocked refuses a zone at, above or below moving names. A zone made anew at exactly that name joins the move
+// (joinMove), if of the parent's namespace or of the name's last one: the rules in another's zone would decide on the
+// Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -53,8 +53,8 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name of a removed or ended zone, and plans the cascade of its records. Later: the zone above
-// already has most such cascades of the namespace.
+// vacateName frees the name and plans the cascade of its records. Later: the zone above already has most such cascades
+// of the namespace.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
@@ -94,7 +94,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent has the parent count the cut of the zone of h again, which gains names, or loses them to a zone below:
+// recountParent has the parent of h count the cut again: the zone gains names, or loses them to a zone below, so
 // addresses of name servers may now be another zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {

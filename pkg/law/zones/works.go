@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlocked ends the lock of a cascade when all moving records have come (S2.11). Plan.Zone is nil without a lock.
+// DecideUnlocked ends the lock of a cascade when all moving records have come (S2.11). Plan.Zone is nil without lock.
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

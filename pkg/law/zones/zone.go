@@ -59,7 +59,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
-// refuseOrWait refuses a client's write. In a cascade the zone stays pending with the reason.
+// refuseOrWait refuses a client's write; in a cascade the zone stays pending.
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -144,8 +144,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone needs a cascade. Most need none, and are settled in the transaction that
-// creates them (S7.2).
+// touchesAny reports whether a new zone needs a cascade. Most do not, and are settled when created (S7.2).
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -174,7 +173,6 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// oweWork plans the outbox item of a zone write and marks the zone (I4, S7.2).
 func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
@@ -185,8 +183,7 @@ func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason st
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove adds the records of the name's last zone to a zone made anew, if their cascade is not finished: they move
-// here instead (S2.10).
+// joinMove adds the records of the name's last zone, if their cascade is not finished: they move here instead (S2.10).
 func joinMove(plan *law.Plan, change *law.ZoneChange, last *law.LastSerial) {
 	if last == nil {
 		return
