@@ -32,7 +32,7 @@ const (
 	byFQDN = "fqdn"
 )
 
-// indexBy returns an index by a value. Objects with an empty value are left out.
+// indexBy leaves out objects with an empty value.
 func indexBy[T any](value func(*T) string) cache.IndexFunc {
 	return func(object any) ([]string, error) {
 		if of := value(object.(*T)); of != "" {
@@ -67,17 +67,17 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
 
-// Index finds the objects that decide Ready in informers. Do not modify them.
+// Index finds the objects that decide Ready. Do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
+	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer
 
-	// stop unregisters from the informer of Namespaces, which outlives the index.
+	// stop unregisters from Namespaces, an informer that outlives the index.
 	stop func()
 }
 
-// Close ends the calls for changed Namespaces.
+// Close ends calls for Namespaces.
 func (x *Index) Close() {
 	if x.stop != nil {
 		x.stop()
@@ -113,7 +113,7 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted one. The
+// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted object. The
 // result reports whether the first list is done.
 func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
 	registration, err := registerHandler(in, changed)
@@ -142,8 +142,8 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or its namespace. synced
-// report the first lists, except that of Bind9Clusters: without their APIService other zones are judged all the same.
+// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
+// report the first lists, except that of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
@@ -184,8 +184,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, for a zone of the default view, those of its name in other views: their classes
-// depend on it (S1.9).
+// withViews calls do for a zone and, in the default view, for its namesakes in other views, whose classes depend on it
+// (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -198,7 +198,7 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls do for each zone selected by of, and its other views.
+// EachZone calls do for each zone selected by of, with other views.
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {
@@ -239,7 +239,7 @@ func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
 	return nil
 }
 
-// zonesNamed returns the zones of a name in every view.
+// zonesNamed includes every view.
 func (x *Index) zonesNamed(fqdn string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byFQDN, fqdn)
 }
@@ -259,7 +259,7 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 }
 
 // ClassByName returns a DNSClass, or the class of a Bind9Cluster. Before the clusters are listed, each exists, without
-// a UID, so that its zones stay as they are.
+// a UID: zones stay as they are.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -275,7 +275,7 @@ func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	return class.OfCluster(of)
 }
 
-// ClusterByName returns the Bind9Cluster of the class with this name.
+// ClusterByName returns the Bind9Cluster of a class.
 func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
 	return get[*bind9.Bind9Cluster](x.Clusters, name)
 }
@@ -285,12 +285,12 @@ func (x *Index) ZonesNaming(name string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byClass, name)
 }
 
-// DeliveriesOf returns the Deliveries of a zone, by UID.
+// DeliveriesOf returns a zone's Deliveries.
 func (x *Index) DeliveriesOf(uid string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byUID, uid)
 }
 
-// DeliveriesBy returns the Deliveries of a class.
+// DeliveriesBy returns a class's Deliveries.
 func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
 }
@@ -305,7 +305,7 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and the classes taken by its namesake in the default view.
+// InForce returns the classes in force for a zone, and those taken by its namesake in the default view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()
@@ -326,13 +326,13 @@ func (x *Index) Expelled(zone *v1alpha1.Zone, force InForce, former, taken []str
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is the state of a delivery, with Known and Observed as in ClassFacts.
+// Report is a delivery's state; Known and Observed as in ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool
 }
 
-// FactsOf returns the facts of a zone. targetOf returns the present target of a class; "" if unknown.
+// FactsOf returns a zone's facts. targetOf returns a class's present target; "" if unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, Force: force, Frozen: frozen}
@@ -355,12 +355,12 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 	return f
 }
 
-// NamesCluster reports whether a zone names a Bind9Cluster, or has a delivery by it.
+// NamesCluster reports whether a zone names, or has a delivery by, a Bind9Cluster.
 func (x *Index) NamesCluster(name string) bool {
 	return len(x.ZonesNaming(name)) > 0 || len(x.DeliveriesBy(name)) > 0
 }
 
-// NamesAnyCluster reports whether a zone names a Bind9Cluster as its class.
+// NamesAnyCluster reports whether a zone names a Bind9Cluster.
 func NamesAnyCluster(zone *v1alpha1.Zone) bool {
 	return slices.ContainsFunc(zone.Spec.DNSClassRefs,
 		func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })

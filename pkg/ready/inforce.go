@@ -19,17 +19,17 @@ import (
 // ReasonDNSClassNotFound: a zone names an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
-// InForce are the classes in force for a zone.
+// InForce are a zone's classes in force.
 type InForce struct {
 	// Classes by their names in the Loop, sorted.
 	Classes []string
-	// Wrong is the reason why a named class is missing there, or absent; nil for none.
+	// Wrong is the reason why a named class is missing or absent; nil for none.
 	Wrong *delivery.Error
 }
 
-// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: its
-// zones wait. A class under deletion, or for other namespaces or views, is not; nor is a class in taken, which delivers
-// the namesake in the default view (S1.9). of are the labels of the zone's namespace.
+// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
+// wait for it. A class under deletion, or for other namespaces or views, is not; nor is a class in taken, which
+// delivers the namesake in the default view (S1.9). of are the labels of the namespace.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -76,14 +76,13 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 	return force
 }
 
-// takenByDefault returns the reason why a class is not in force outside the default view.
 func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "%s delivers the zone %s of the default view, and a class has one zone of a name; "+
 		"name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes, named by a zone or with a delivery of it, that must let go of the zone: under
-// deletion, not for its namespace or view, or taken. They do not wait for other classes of the zone.
+// FindExpelled returns the classes that a zone names, or has a delivery of, and that must let go: under deletion,
+// taken, or not for the namespace or view. They wait for no other class of the zone.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string
@@ -103,7 +102,7 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 	return slices.Compact(out)
 }
 
-// SameForZones reports whether a changed class keeps the classes in force, their faults and their targets.
+// SameForZones reports whether a changed class keeps classes in force, faults and targets.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) &&

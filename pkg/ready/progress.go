@@ -15,23 +15,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. It decides the Ready of each Record (S6.13), so a
-// comparison of two shows the Records to judge again (TakesBack, NewlyMissing, Same).
+// Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so a comparison
+// of two shows the Records to judge again (TakesBack, NewlyMissing, Same).
 type Progress struct {
-	// serial of the zone.
 	serial  serial.Serial
 	classes []classProgress
-	// fault is the Ready of every Record; the zero Judgement for none. silent: no Record is judged.
+	// fault is the Ready of every Record; zero for none. silent: no Record is judged.
 	fault  Judgement
 	silent bool
-	// confirmed is the Ready of a Record confirmed by every class.
+	// confirmed is the Ready of a Record that every class has.
 	confirmed Judgement
-	// missing are RRsets that a class lacks at its serial, with the reason; nil: unknown.
+	// missing are RRsets not at a class as of its serial, with the reason; nil: unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
 	// digests are further missing RRsets, each class's in ascending order.
 	digests  [][]uint64
 	unlisted bool
-	// held is the Ready of a Record changed after settled; the zero Judgement unless the zone is held (S7.5).
+	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
 	held    Judgement
 	settled serial.Serial
 }
@@ -40,11 +39,11 @@ type classProgress struct {
 	// class is "" if none is in force; the settled serial is then confirmed.
 	class  string
 	serial serial.Serial
-	// fault is the reason why the class confirms no more; the zero Judgement: the delivery is under way.
+	// fault is the reason why the class confirms no more; zero: the delivery is under way.
 	fault Judgement
 }
 
-// has reports whether the class has confirmed a serial. known: the serials can be compared (RFC 1982 §3.2).
+// has reports whether the class has confirmed a serial; known: comparable (RFC 1982 §3.2).
 func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -55,8 +54,8 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// TakesBack reports whether a Record that was Ready may not be Ready now, or for another reason. If not, only Records
-// that are not Ready need another judgement.
+// TakesBack reports whether a Ready Record may not be Ready now, or for another reason. If not, only the others need
+// another judgement.
 func (s *Progress) TakesBack(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
@@ -147,7 +146,6 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-// addMissing adds the RRsets that a class lacks by its intent.
 func (s *Progress) addMissing(of *delivery.State) {
 	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
@@ -156,8 +154,7 @@ func (s *Progress) addMissing(of *delivery.State) {
 	}
 }
 
-// progressWithoutClass returns the Progress of a zone without classes: Records are Ready when the zone is settled and
-// no former class has it (S6.13).
+// progressWithoutClass: Records are Ready when the zone is settled and no former class has it (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -170,7 +167,7 @@ func progressWithoutClass(f *Facts) *Progress {
 	if heldBy(zone).Status != "" {
 		s.held = held
 	}
-	// A new zone lacks its name servers at first: Records stay Pending, the Zone has the reason.
+	// A new zone lacks name servers: Records stay Pending, and the Zone has the reason.
 	if f.findLacking() == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
@@ -183,7 +180,7 @@ func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge decides the Ready of a Record, with the error of its RRset. ok: the Record changes.
+// Judge decides the Ready of a Record, with its RRset's error. ok: the Record changes.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {
@@ -223,7 +220,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	return s.confirmed, "", true
 }
 
-// findMissing reports whether the RRset of a Record is missing, with the reason if known.
+// findMissing reports whether a Record's RRset is missing, with the reason if known.
 func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
 	if len(s.missing)+len(s.digests) > 0 {
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {

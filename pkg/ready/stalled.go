@@ -39,7 +39,7 @@ type since struct {
 	at         time.Time
 }
 
-// Stalls has, by UID, the times since which objects wait for a person. The zero value is ready.
+// Stalls has the times, by UID, since which objects wait for a person. The zero value is ready.
 type Stalls struct {
 	mu     sync.Mutex
 	begins map[types.UID]since
@@ -52,8 +52,8 @@ func (s *Stalls) Forget(uid types.UID) {
 	delete(s.begins, uid)
 }
 
-// Judge decides the condition Stalled of an object that waits for the reason in waits; nil: for none. Before StallAfter
-// it returns nil, and calls again with the time left.
+// Judge decides the condition Stalled of an object that waits for the reason in waits; nil: none. Before StallAfter the
+// result is nil, and again gets the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -90,12 +90,11 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	return stalled
 }
 
-// givesReason reports whether of, nil or not, has the reason for that generation.
 func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// SameStall reports whether the conditions have the reason and generation of stalled; nil: none.
+// SameStall reports whether conditions have stalled's reason and generation; nil: none.
 func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	said := StalledOf(conditions)
 	if said == nil || stalled == nil {
@@ -104,7 +103,7 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return said.Reason == stalled.Reason && said.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first condition of these types that is False; nil for none.
+// FirstFalse returns the first False condition of these types; nil for none.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

@@ -36,7 +36,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an answer of the API: a single one if the answer has no causes, nil if err is no answer.
+// Of returns the refusals in an answer of the API: the message if there are no causes, nil if err is no answer.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -75,7 +75,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 	return all
 }
 
-// Has reports whether an answer, or a refusal in it, has a reason.
+// Has reports whether an answer, or a refusal there, has a reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
@@ -94,8 +94,8 @@ func Messages(all []Refusal) string {
 // rulePrefix begins the type of a cause with a rule.
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds, for each cause of an answer, a cause with the rule; an answer without causes first gets its message as
-// cause. "" adds nothing.
+// AddRule adds, for each cause of an answer, a cause with the rule; without causes, the message becomes the first. ""
+// adds nothing.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -112,13 +112,13 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule adds the rule cited by the message to an answer, and returns the answer.
+// ByRule returns the answer with the rule cited by the message.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
 }
 
-// Cite adds the rule by which a field is refused, as S5.6, to the error and its text.
+// Cite adds the rule of a refusal, as S5.6, to the error and the text.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)
@@ -167,11 +167,11 @@ func cutIndex(path, list string) (index int, field string) {
 	return index, strings.TrimPrefix(field, ".")
 }
 
-// A Warning is a line with the item of a ChangeSet and the rule, both optional, and the sentence.
+// A Warning is a line: item of a ChangeSet and rule, both optional, and sentence.
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning returns the text of a Warning with its rule, as S5.14, in front; "": no rule.
+// Warning puts the rule, as S5.14, before a text; "": none.
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -179,7 +179,7 @@ func Warning(rule, text string) string {
 	return rule + ruleEnd + text
 }
 
-// OfItem adds the item of a ChangeSet to a Warning; name is that of its Record.
+// OfItem puts the item of a ChangeSet, with the Record's name, before a Warning.
 func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }
@@ -196,7 +196,6 @@ func CutWarning(warning string) (item int, rule, text string) {
 // ruleEnd follows the rule of a Warning.
 const ruleEnd = ": "
 
-// isRule reports whether a text has the form of a rule, as S5.14.
 func isRule(text string) bool {
 	rest, ok := strings.CutPrefix(text, "S")
 	section, sentence, dot := strings.Cut(rest, ".")

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// actionDeliver is the action of all Events.
+// actionDeliver is for Events, all with the same action.
 const actionDeliver = "Deliver"
 
 // reasonRemains: the provider may still have names of the zone, and the zone's history no longer lists them (S8.6).
@@ -30,7 +30,7 @@ func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, ar
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// announceDelivery reports the first failure and the recovery; the Delivery has the failures between.
+// announceDelivery reports the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {

@@ -22,12 +22,12 @@ type sighting struct {
 	accepted string
 }
 
-// furthestAhead returns the answer furthest ahead of a zone (S6.11). Only signed answers count, of secondaries that a
-// class in force lists, to queries of this process: the serial in a Delivery comes from another process.
+// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary that a class in force
+// lists, to a query of this process. The serial in a Delivery comes from another process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// The servers have the serial of the signer, which signs on. The daily repair is left for the end of signing,
-		// when the signing controller requests it.
+		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing
+		// controller requests it.
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
@@ -52,7 +52,7 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 // maxRepairJump bounds a repair without the annotation (S6.11).
 const maxRepairJump = 1 << 24
 
-// outlook returns the next event for the message: the serial follows, must wait (refused), or needs a person. The API
+// outlook returns the next event for the message: the serial follows, waits (refused), or needs a person. The API
 // server decides.
 func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
@@ -67,8 +67,8 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the serial goes past it"
 }
 
-// passSecondary completes the message of a Judgement with reason SerialBehind. seen is the serial that the API server
-// is asked to pass; zero if no secondary is ahead, or if asked, the last such request, was for this sighting.
+// passSecondary completes the message of reason SerialBehind. seen is the serial that the API server is to pass; zero
+// if no secondary is ahead, or if asked, the last such request, was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	if j.Reason != string(delivery.ReasonSerialBehind) {
 		return sighting{}

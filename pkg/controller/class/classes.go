@@ -25,17 +25,15 @@ import (
 )
 
 const (
-	// secretInterval is the interval at which the Secrets of a class are read.
+	// secretInterval of reading the Secrets of a class.
 	secretInterval = 5 * time.Second
-	// healthTime bounds a health check.
-	healthTime = 30 * time.Second
+	healthTime     = 30 * time.Second
 )
 
 // classSync passes classes to the Loop and writes their health.
 type classSync struct {
 	*shared
-	providers providers
-	// listServers is Config.Servers.
+	providers   providers
 	listServers func(of *v1alpha1.DNSClass) []string
 	interval    time.Duration
 	metrics     *Metrics
@@ -45,7 +43,7 @@ type classSync struct {
 	known map[string]*knownClass
 	// questions of the classes that servers fetch from a primary.
 	questions questions
-	// emptied has the times, by UID, since which classes under deletion deliver nothing.
+	// emptied has the times, by UID, since which deleted classes deliver nothing.
 	emptied map[types.UID]time.Time
 }
 
@@ -58,26 +56,25 @@ type knownClass struct {
 	uid        types.UID
 	generation int64
 	missing    bool
-	// secrets are the Secrets of the provider, by namespace/name: digests of the data, or the reason why they were not
-	// read.
+	// secrets are digests of the provider's Secrets, or the reasons why they were not read, by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
 	// spec is the last argument of Loop.SetClass.
 	spec delivery.Class
 	// asking is set during AskLast.
 	asking bool
-	// checked is the time of the last health check, proven that of the last delivery that showed the health.
+	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
-	// asked is set with the first finding. health is the last finding, nil for good, found the time.
+	// asked: there is a finding. health is the last, nil for good, found its time.
 	asked  bool
 	health error
 	found  metav1.Time
-	// told is the last written condition Delivering of a Bind9Cluster, toldOf the version of the cluster before, for an
-	// informer that lags behind.
+	// told is the last written condition Delivering of a Bind9Cluster, toldOf the version before: the informer may lag
+	// behind.
 	told   metav1.Condition
 	toldOf string
-	// claims maps key names to their meaning for this class. lost is the class that has one of the names with another
-	// meaning; "": none. stale is set if lost changed since the last SetClass.
+	// claims maps key names to their meaning for this class. lost is the class with another meaning of a name; "":
+	// none. stale: lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
@@ -131,11 +128,11 @@ func (c *classSync) tellCluster(name string) {
 	}
 }
 
-// forgetInterval is the interval between checks of a Bind9Cluster that no zone names while zones are still to leave.
+// forgetInterval of checks of a Bind9Cluster that no zone names while zones are still to leave.
 const forgetInterval = 20 * time.Second
 
 // forgetCluster removes a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did: tenants
-// create and name any number. No naming zone is missed: it is indexed before tellCluster reads c.known.
+// create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -159,8 +156,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims assigns claimed key names like primaries (transferclass): to the class that uses a name, else to the
-// oldest. It enqueues classes whose result changes. c.mu is held.
+// decideClaims assigns key names like primaries (transferclass): to the class that uses a name, else to the oldest. It
+// enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9, possibly thousands, claim nothing.
 	order := c.index.AllClasses()
@@ -279,8 +276,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
-// releaseClass removes the finalizer of a class under deletion once no Delivery holds the class, and farewellTime after
-// that if fetched.
+// releaseClass removes the finalizer of a deleted class that no Delivery holds, after farewellTime if fetched.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
@@ -312,7 +308,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 	return nil
 }
 
-// makeClass returns a class with its provider, or with the error why there is no provider.
+// makeClass returns a class with its provider, or the reason why there is none.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
 	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
 	if of.Spec.RequestsPerSecond != nil {
@@ -341,7 +337,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass stores fresh instead of known (nil: none). A class that loses a claimed name gets an error for its
+// replaceClass stores fresh instead of known (nil: none). A class that lost a claimed name gets an error for its
 // provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
@@ -414,8 +410,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// enqueueClasses enqueues every class, to read its Secrets again. A watch would need the right to list all Secrets of a
-// namespace.
+// enqueueClasses has all Secrets read again. A watch would need the right to list the Secrets of a namespace.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -442,8 +437,7 @@ func (c *classSync) checkDue(ctx context.Context) {
 	}
 }
 
-// askLast starts queries to the servers of each class for their last confirmed zones, unless the former queries still
-// run.
+// askLast queries the servers of each class for their last confirmed zones, unless the former queries still run.
 func (c *classSync) askLast(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -461,8 +455,8 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth checks the health of a class in the background and enqueues the write. A delivery that showed the health
-// since the last check replaces this one.
+// checkHealth checks health in the background and enqueues the write. If a delivery has shown health since the last
+// check, there is no check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -503,7 +497,7 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check: success if the provider confirmed, failure if the whole class fails.
+// takeEvent counts a delivery as a health check: passed if the provider confirmed, failed if the whole class fails.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -534,7 +528,7 @@ func sameError(one, other error) bool {
 }
 
 // syncHealth writes the last finding, and Stalled if a person is needed. Its task is the only writer, so no older
-// finding comes later.
+// finding follows.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -557,8 +551,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a changed condition Delivering of a Bind9Cluster, without the time of the check, and removes
-// the condition when the cluster is no class any more.
+// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when that is no
+// class any more.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -25,9 +25,9 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes the provider of a class with its block. target identifies the destination of zones
-// (delivery.Class). An error comes with the target if known: a redirected class must not keep former confirmations.
-// After a change of a Secret read by secret, the provider is made again. Errors are *delivery.Error; those of secret
-// are returned unchanged.
+// (delivery.Class). An error comes with the target if known: a redirected class must not keep former confirmations. A
+// change of a Secret that secret returned makes another provider. Errors are *delivery.Error; those of secret are
+// returned unchanged.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 // GetSecret reads a Secret.
@@ -42,7 +42,7 @@ type Secrets interface {
 // ErrSecretNotFound is the error for an absent Secret.
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
-// MissingSecret is ErrSecretNotFound with the next step: who makes the Secret.
+// MissingSecret is ErrSecretNotFound with the next step.
 type MissingSecret struct{ Next string }
 
 func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
@@ -67,16 +67,14 @@ type Config struct {
 	// Servers returns the sorted names of servers that come and go without a change of the class; nil: other classes,
 	// or not known yet.
 	Servers func(class *v1alpha1.DNSClass) []string
-	// Namespaces is nil for a server without a cluster: a namespace then has only the label with its name.
+	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
 	Namespaces coreinformers.NamespaceInformer
-	// Clusters are the classes named by Zones of their namespaces. The caller starts the informer, and Run does not
-	// wait for its list.
+	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
 	// Events; nil: they are logged.
 	Events   events.EventRecorder
 	Registry metrics.KubeRegistry
-	// Lease bounds the time for which a former leader may still believe that it leads; 0: the default of
-	// schedule.Config.
+	// Lease is the longest time for which a former leader may go on; 0: as in schedule.Config.
 	Lease          time.Duration
 	HealthInterval time.Duration
 	Backoff        delivery.Backoff

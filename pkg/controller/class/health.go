@@ -21,7 +21,7 @@ import (
 const (
 	// ReasonServerHealthy: the last health check, or a delivery since, succeeded.
 	ReasonServerHealthy = "ServerHealthy"
-	// ReasonNotProven: no fault is known, and no delivery shows the absence of one (delivery.ErrNotProven).
+	// ReasonNotProven: no fault is known, and no delivery proves health (delivery.ErrNotProven).
 	ReasonNotProven = "NotProven"
 )
 
@@ -56,8 +56,8 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	return condition, health
 }
 
-// judgeDelivering returns the condition Delivering of a Bind9Cluster. Teams read it, so it has no words about the
-// controller's network (S6.17).
+// judgeDelivering returns the condition Delivering of a Bind9Cluster, for teams: without words about the controller's
+// network (S6.17).
 func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
 	condition.Type = bind9.ConditionDelivering

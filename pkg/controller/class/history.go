@@ -27,7 +27,7 @@ type history struct {
 	index  *ready.Index
 }
 
-// readChanges returns changes from before this process started, which its Views lack.
+// readChanges returns changes from before this process, which the Views lack.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -82,7 +82,7 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errStands: the zone has not ended, so its changes are only a part of its content.
+// errStands: the zone has not ended, and its changes are not all of its content.
 var errStands = errors.New("the zone has not ended")
 
 // leftOf parses an answer. A change of an existing zone has a SOA, unlike the list of an ended zone.

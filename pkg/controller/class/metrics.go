@@ -12,10 +12,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 )
 
-// Metrics of a controller's deliveries. No label names a zone or a Record.
+// Metrics of deliveries. No label names a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
-	// status returns the state of the classes; nil unless the controller runs.
+	// status is nil unless the controller runs.
 	status atomic.Pointer[func() []schedule.ClassStatus]
 
 	calls, drifted, fenced *metrics.CounterVec

@@ -81,7 +81,6 @@ func (p *providers) readSecret(ctx context.Context, namespace, name string) (map
 	return data, string(sum.Sum(nil)), nil
 }
 
-// unreadableSecret returns the fault of a class with an unreadable Secret, with the next step.
 func unreadableSecret(namespace, name string, err error) *delivery.Error {
 	next := "it is tried again, and the controller's log has the error"
 	if apierrors.IsForbidden(err) {
@@ -92,7 +91,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets returns the present digests of Secrets. An unreadable Secret keeps the digest in of.
+// digestSecrets reads Secrets again. An unreadable Secret keeps the digest in of.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

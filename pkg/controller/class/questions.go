@@ -10,11 +10,11 @@ import (
 )
 
 // allPerSecond bounds the queries a second to servers while nothing changes: of all DNSClasses together, and again of
-// all Bind9Clusters, so that tenants take none from the platform's classes.
+// all Bind9Clusters, so that tenants take none from the platform.
 const allPerSecond = 250
 
-// questions counts the queries that compare each zone of each class once. The sums are kept: each class reads one every
-// few seconds.
+// questions counts the queries that compare each zone of each class once. Sums are kept: each class reads one every few
+// seconds.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int

@@ -13,7 +13,7 @@ import (
 )
 
 // reports has the state of each delivery: from the Loop of this process, else from the Delivery, which another process
-// writes until this one leads.
+// writes.
 type reports struct {
 	mu  sync.Mutex
 	all map[delivery.Key]report

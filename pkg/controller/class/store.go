@@ -32,7 +32,7 @@ import (
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-	// zone and class look up the informers; nil if absent.
+	// zone and class return nil if absent.
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
@@ -97,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. A Delivery has a finalizer only once delivery has begun; before, it may go with its zone.
+// Save writes a state. Without a finalizer, before delivery begins, a Delivery may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -232,7 +232,6 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	return ignoreGone(err)
 }
 
-// holdsClass reports whether a held Delivery of a class exists.
 func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, error) {
 	namespace, _, ok := class.SplitCluster(of.Name)
 	if !ok {
@@ -246,7 +245,7 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-// anyHeld asks the API server whether a Delivery with our finalizer exists.
+// anyHeld asks the API server whether a Delivery with finalizer exists.
 func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -261,7 +260,7 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 // finalizers is the subresource for finalizers: the controller has no right on specs.
 const finalizers = "finalizers"
 
-// finalizerPatch adds or removes our finalizer, and leaves others. With a uid or version, a changed object is 409.
+// finalizerPatch leaves others' finalizers. With a uid or version, a changed object is 409.
 func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
 	if !add {

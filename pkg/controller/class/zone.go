@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// zoneSync passes zones to the Loop, and writes their Ready.
 type zoneSync struct {
 	*shared
 	reports *reports
@@ -34,7 +33,7 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory caches the last writes for a zone. The queue runs one worker per zone.
+// zoneMemory is used by one worker at a time, by the queue.
 type zoneMemory struct {
 	told    delivery.Zone
 	written written
@@ -86,7 +85,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	return errors.Join(err, z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
-// tellClusters passes to the Loop the Bind9Clusters that a zone names or has a Delivery of.
+// tellClusters passes the Bind9Clusters that a zone names, or has a Delivery of, to the Loop.
 func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
 	for _, one := range z.index.DeliveriesOf(string(zone.UID)) {
@@ -136,8 +135,8 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InFo
 	}
 }
 
-// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries with a name, the earlier holds it, as at
-// primaries (transferclass). The caller checks that the Zone exists: without it a Delivery holds no name.
+// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries the earlier has a name, as at primaries
+// (transferclass). The caller checks that the Zone exists: else no name is held.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)

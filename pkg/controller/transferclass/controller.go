@@ -37,7 +37,7 @@ const (
 	// remindInterval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too early.
 	remindInterval = 30 * time.Second
 	// earlyTime is the time after a change of peers with a NOTIFY for the catalog each secretInterval. BIND ignores a
-	// NOTIFY while it queries for the catalog: after a query before the catalog was here, BIND has no zone of the class
+	// NOTIFY during its query for the catalog: if it asked before the catalog was here, it has no zone of the class
 	// until the next NOTIFY.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
@@ -55,7 +55,7 @@ type Config struct {
 	Secrets class.Secrets
 	// Servers has the servers and Bind9Clusters of classes with a block bind9.
 	Servers *Servers
-	// GeneralKeys are keys of the Primary outside classes.
+	// GeneralKeys are the Primary's keys outside classes.
 	GeneralKeys []tsig.Key
 	// Joined is called for each Zone that joins a class.
 	Joined func(zone cache.ObjectName)
@@ -73,8 +73,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, with peers also settings and Secrets. With remind it sends NOTIFY for unconfirmed
-// zones instead.
+// task syncs the members of a class, with peers also settings and Secrets; remind sends NOTIFY for unconfirmed zones
+// instead.
 type task struct {
 	class         string
 	peers, remind bool
@@ -163,7 +163,7 @@ func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	return all
 }
 
-// askUID returns the UID of a class in the API; "" if absent.
+// askUID asks the API for a class; "" if absent.
 func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -214,7 +214,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 	c.Servers.waitForSync(ctx)
 	all := c.listClasses()
-	// In the order of their right to key names.
+	// In order of right to key names.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
 		c.syncTask(ctx, task{class: of.Name, peers: true})
@@ -231,7 +231,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// addTasks enqueues reminders, and classes to read their Secrets, until ctx ends.
+// addTasks enqueues reminders, and classes to read their Secrets.
 func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
 	defer secrets.Stop()
@@ -289,7 +289,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// errUnread: a Secret may exist but cannot be read.
+// errUnread: a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
 // syncPeers serves a class with the present peers, or ends the class.
@@ -376,9 +376,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns key names to classes, whatever the order of events: to the class with the name in its status
-// (S11.18), else to the oldest. It ends a class that loses a name; for of itself it returns an error. Only classes that
-// name keys themselves compete; a selected server's key yields to them (Keys).
+// decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
+// else to the oldest. A class that loses a name ends; of itself gets an error. Only classes that name keys themselves
+// compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -409,7 +409,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers removes from other classes the servers whose key differs from a key of that name in claims.
+// dropServers removes servers of other classes whose key differs from the key of that name in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]

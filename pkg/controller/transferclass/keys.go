@@ -16,12 +16,12 @@ import (
 
 // Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key in all
 // classes. A server's authors choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and
-// no server of another namespace, can have that name. Keys named by classes precede those of servers; of two servers in
-// a namespace, that of the older class has the name.
+// no server of another namespace, can have the name. Keys named by classes precede those of servers; of two servers in
+// a namespace, that of the older class precedes.
 type Keys struct {
 	mu   sync.Mutex
 	held map[string]*heldKeys // by class
-	// byName indexes held by key name and class, so lookups cost the same with many classes.
+	// byName indexes held by key name and class: lookups cost the same with many classes.
 	byName map[string]map[string]*heldKeys
 }
 
@@ -103,7 +103,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns the reason why a server of the namespace, selected by the class of, may not have the key; "": none.
+// keptFrom returns why a server of the namespace, in the class of, may not have the key; "": allowed.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""

@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, from the Deliveries in revision order: at each revision a function of the
-// store. An informer would apply a listing object by object, with states that the store never had.
+// Members are the zones of every class, from Deliveries in revision order: at each revision a function of the store. An
+// informer would apply a listing object by object, with states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -52,7 +52,6 @@ type row struct {
 	confirmed, once bool
 }
 
-// members are the rows of a class.
 type members struct {
 	rows map[string]row // by the zone's UID
 	// at is the revision of the last change of members, onceAt that of the last new row or change of once.
@@ -107,7 +106,7 @@ func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Me
 	return membership
 }
 
-// find returns the members of a class, without rows if unknown. It needs mu.
+// find returns members without rows for an unknown class. mu is held.
 func (m *Members) find(class string) members {
 	if known := m.classes[class]; known != nil {
 		return *known
@@ -223,8 +222,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow sets the row of a Delivery (nil: removes it) at a revision, and marks the classes of a changed row in
-// touched. It needs mu.
+// replaceRow sets the row of a Delivery (nil: removes it) at a revision, and marks its classes in touched. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -255,7 +253,7 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	}
 }
 
-// classMembers returns the members of a class, added if absent. It needs mu.
+// classMembers adds an absent class. mu is held.
 func (m *Members) classMembers(of string) *members {
 	if m.classes[of] == nil {
 		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
@@ -263,7 +261,6 @@ func (m *Members) classMembers(of string) *members {
 	return m.classes[of]
 }
 
-// store is the target of the Reflector.
 type store struct{ *Members }
 
 var _ cache.ReflectorStore = store{}

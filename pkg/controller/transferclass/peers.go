@@ -43,14 +43,13 @@ func (p Peers) Claims() map[string]string {
 
 // ReadPeers reads the block and its Secrets. Errors are *delivery.Error; those of secret are returned unchanged.
 //
-// A secondary with a key may transfer from any address: queries often come from another address than the listed one.
-// Without a key, the address alone identifies it. Local addresses are not notified, allowed or queried unless the class
-// allows them.
+// A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
+// are known by address alone. Local addresses are not notified, allowed or queried unless the class allows them.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
-// dropNames returns p without the peers that have a key of these names.
+// dropNames returns p without peers with a key of these names.
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key tsig.Key) bool { return named(key.Name) })
@@ -62,7 +61,7 @@ func (p Peers) dropNames(names map[string]string) Peers {
 	return p
 }
 
-// namedKey is a key with the first Secret that has it.
+// namedKey is a key and the first Secret with it.
 type namedKey struct {
 	tsig.Key
 	secret v1alpha1.SecretReference
@@ -168,7 +167,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 // rotating are the prefixes of fields of keys that are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys reads the signing key from a Secret, and others accepted besides.
+// readKeys reads the signing key, and others accepted.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// IsBySigner reports whether servers transfer a zone from its signer, so that the primary hands the zone to the signer
+// IsBySigner reports whether servers transfer a zone from its signer. The primary then hands the zone to the signer
 // alone.
 func IsBySigner(zone *v1alpha1.Zone) bool {
 	if zone.Status.DNSSEC == nil {
@@ -35,8 +35,8 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigner marks the peers of a signer: signed zones go to them alone. A signer waits for a key of its own: another
-// server with that key could transfer the unsigned zone.
+// markSigner marks the peers of a signer, to whom alone signed zones go. A signer waits for an own key: another server
+// with that key could transfer the unsigned zone.
 func (s *Selected) markSigner(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {

@@ -98,8 +98,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answered earlier would refuse
-// updates by unknown keys, and clients repeat no refused update.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse updates by
+// unknown keys, and clients repeat no refused update.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -160,8 +160,8 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys replaces the keys of the Primary and writes each status. A key is served only with its name in the status,
-// where all primaries see which UpdateKey has the name.
+// syncKeys replaces the keys of the Primary and writes each status. A key is served only with the name in status, where
+// all primaries see the owner of a name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {

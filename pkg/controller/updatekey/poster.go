@@ -35,8 +35,8 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome of the messages of a key: the last executed, the last refused, the last error of the API server, and the
-// numbers of refused and failed messages.
+// outcome of a key's messages: the last executed, the last refused, the last error, and the numbers of refused and
+// failed messages.
 type outcome struct {
 	update          *v1alpha1.UpdateKeyUpdate
 	refusal         *v1alpha1.UpdateKeyRefusal
@@ -109,7 +109,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes returns the outcomes since the last call. It logs at most a line per level for each key, however many
+// takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key, however many
 // messages come.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()

@@ -40,7 +40,7 @@ func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {
 	return Bar{}
 }
 
-// findRules returns the names at or above base reserved by rules of the Zone, and requests the facts about Delegations.
+// findRules returns the names at or above base reserved by rules of the Zone, and requests facts about Delegations.
 func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	if c.Holding.Delegations > 0 {
 		var ks []law.Key
@@ -75,8 +75,7 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar for a new record or zone at base: the deepest name reserved for others (S4.20), or own name
-// above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deepest name reserved (S4.20) or own name above (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -127,7 +126,7 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are facts of their
+// GivesTenants reports whether rules may give a free name to a tenant. Delegations' rules are facts of their
 // namespaces, so with Delegations every name without bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
@@ -144,7 +143,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse refuses base for the bar. reason is of the condition; needs is the rule that the zone's owner may add.
+// Refuse refuses base. reason is of the condition; needs is the rule that the zone's owner may add.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations that waited for zone %s come into force, "+
@@ -162,9 +161,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 // maxYielding bounds the tenants whose rules a decision reads for S2.13.
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims from base up to at and, with below, below base are in the way, if the
-// rules allow none of them any more (S2.13). They give way at and below at. Nil: no claims, an allowed claim, or too
-// many tenants.
+// FindYielding returns the tenants that give way at and below at (S2.13): whose claims from base up to at and, with
+// below, below base are in the way, allowed by no rule any more. Nil: no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

@@ -155,7 +155,7 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 }
 
 // RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address there
-// answers for all names delegated.
+// answers for all delegated names.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -176,8 +176,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName reports whether a name without claim of the tenant is own, for this kind of rule (S4.10, S4.12, S4.13,
-// S4.16).
+// isOwnName judges a name without claim of the tenant, for this kind of rule (S4.10, S4.12, S4.13, S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -206,7 +205,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above with a tenant's claim, and whether that is another tenant's.
+// FindAbove returns the nearest name above with a tenant's claim, and whether another's.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
@@ -297,8 +296,7 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
-// isNamedBelow reports whether rules reserve a name at or below owner for others. has is the owner, below the owners
-// below.
+// isNamedBelow: has is the owner, below the owners below.
 func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
 	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
 		return true

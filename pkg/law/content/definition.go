@@ -56,8 +56,8 @@ type RRset struct {
 	Data []string
 }
 
-// The first part of an element separates rows from TTLs, so that no row hashes like a TTL. Types are hashed by number:
-// a new mnemonic must not change the hash of a stored TYPE123.
+// The first part of an element separates rows from TTLs. Types are hashed by number: a new mnemonic must not change the
+// hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
@@ -83,8 +83,7 @@ func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number, like all sequences of RRsets in this
-// module.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number, like all RRsets in this module.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server, "" for none. Names in the
-// header that do not parse count as absent.
+// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server, "" for none. Unparsable
+// names in the header count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -61,9 +61,8 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034 §6.3).
-// RRsets of nameServers are not added. The error names every value without entry, too long or unparsable; the other
-// entries are returned, too.
+// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034 §6.3),
+// without those of nameServers. The error names every value without entry; the other entries are returned, too.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -116,7 +115,7 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 // Entries returns the entries at serial s (S6.1): the SOA, then all else in canonical order. sets are the RRsets of the
 // definition, cuts included, in the order of RRset.Compare. The sequence runs as often as sets does.
 //
-// A value refused by Resolve is left out: the law admits none, and a bad value must not take the zone down.
+// Values refused by Resolve are left out: the law admits none, and a bad value must not take the zone down.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,

@@ -19,7 +19,7 @@ import (
 )
 
 // Canonical returns names and addresses in canonical form (S1.2): lower case, A-labels, mail addresses as names,
-// addresses sorted without repetition. Values that do not parse stay. Equal and Hash compare this form.
+// addresses sorted without repetition. Unparsable values stay. Equal and Hash compare this form.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -110,7 +110,7 @@ func (h Header) Check() error {
 }
 
 // NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order: apex NS, and addresses of servers at or
-// below the apex. Owners are relative, TTLs inherited. Values that do not parse are left out.
+// below the apex. Owners are relative, TTLs inherited. Unparsable values are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -191,7 +191,7 @@ func ContactName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalContact returns the name form of a mail address: dots of the local part are escaped (RFC 1035 §8).
+// canonicalContact escapes the dots of a mail address's local part (RFC 1035 §8).
 func canonicalContact(text string) (string, error) {
 	at := unescapedAt(text)
 	if at < 0 || text == "@" {

@@ -75,8 +75,8 @@ type RecordRef struct {
 	UID       string `json:"u"`
 }
 
-// TTLChange is a change of an RRset's TTL: Before is nil for a new RRset, After for a removed one. Changes of values
-// alone have none.
+// TTLChange is a change of an RRset's TTL: Before is nil for a new RRset, After for a removed. Values alone change
+// none.
 type TTLChange struct {
 	Owner  name.Rel   `json:"o"`
 	Type   rdata.Type `json:"t"`
@@ -93,8 +93,7 @@ type Step struct {
 	Serial serial.Serial `json:"s"`
 	// State after the step.
 	State sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil in the step that creates the
-	// zone.
+	// HeaderBefore and HeaderAfter are set if the header changed, HeaderAfter alone in the step that creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
 	// Removed rows were there, Added rows were not. No row is in both lists, or twice.
@@ -102,7 +101,7 @@ type Step struct {
 	Added   []Row `json:"a,omitempty"`
 	// TTLs has at most one change for an RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
-	// Record whose write made the step, nil for other causes, and By, the user. Neither is part of the definition.
+	// Record made the step, nil for other causes, and By, the user. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
 	// Time in unix seconds.

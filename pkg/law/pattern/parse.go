@@ -24,8 +24,8 @@ var mapping = idna.New(
 const maxText = 1024
 
 // Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as last label for the zone's name, else
-// relative. U-labels are mapped. "*" inside an internationalised label is refused: the A-label, which is compared, has
-// other letters.
+// relative. U-labels are mapped. "*" inside an internationalised label is refused: the compared A-label has other
+// letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))
@@ -105,8 +105,7 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// needsMapping reports whether IDNA applies: beyond ASCII, and to A-labels. Other text stays, as in names ("_",
-// "r3---x").
+// needsMapping reports whether IDNA applies. Other text stays, as in names ("_", "r3---x").
 func needsMapping(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.HasPrefix(lower, "xn--") || strings.Contains(lower, ".xn--") ||

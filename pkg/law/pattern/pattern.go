@@ -30,7 +30,7 @@ type Pattern struct {
 	labels []label
 }
 
-// label is cut at its stars: "a*b*" is ["a","b",""]. A single part is literal.
+// label is cut at its stars: "a*b*" is ["a","b",""]; a single part is literal.
 type label []string
 
 func (l label) literal() bool { return len(l) == 1 }
@@ -83,8 +83,8 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	return ok && underscore == named
 }
 
-// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" behind: its names claim nothing,
-// below names of any namespace (S4.14).
+// SpeaksForMany reports whether p has a literal underscore label, then a "*": its names claim nothing, below names of
+// any namespace (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
@@ -104,7 +104,7 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20); without "*" all.
+// Tail counts the labels, below the zone's name, behind the last label with "*" (S4.20); without "*" all.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -115,8 +115,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether the single name matched by p is at or above n, below the zone's, and without underscore
-// labels. labels is its number of labels below the zone's.
+// IsAbove reports whether the single match of p is at or above n, below the zone's name, and without underscore labels.
+// labels is its number below the zone's.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -206,8 +206,8 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.star && below.IsApex() {
 		return none, false
 	}
-	// The last label of a relative pattern meets the label right below the zone, of an absolute one that right below
-	// the root. "_" in the zone's own labels does not count.
+	// The last label of a relative pattern meets the label right below the zone, of an absolute pattern that right
+	// below the root. "_" in the zone's own labels does not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
 	free := toCompare - zone.NumLabels()
 	if !p.absolute {
@@ -280,7 +280,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	}
 	switch {
 	case p.many:
-		// The leading "*" takes the zone's other labels and, since the apex is out of reach, a further one.
+		// The leading "*" takes the zone's other labels and a further label: the apex is out of reach.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
@@ -293,8 +293,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning returns the probable mistake of a pattern in a rule of the zone (S4.6): the zone's name repeated, or no name
-// to match; "" for none.
+// Warning returns the probable mistake of a pattern (S4.6): the zone's name repeated, or no name to match; "" for none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,

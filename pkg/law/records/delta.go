@@ -13,7 +13,7 @@ import (
 )
 
 // delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove the
-// old contribution, judge the new one, count both, plan the writes.
+// old contribution, judge the new, count both, plan the writes.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -99,8 +99,8 @@ func (x *delta) countRemoved() {
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own there. False: a
-// removed contribution was not counted.
+// countClaim adds n to the claim at base and, for own records at underscore names, to Own there. False: a removed
+// contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -166,7 +166,7 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
-// passes, except a DNAME, which would keep the moving names out. Data without a rule passes, to get 403. A cascade
+// passes, except a DNAME, which would keep the moving names out; so does data without a rule, to get 403. A cascade
 // passes with the Records of its lock, with Records that left their zone for this one, and with waiting Records if the
 // lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {

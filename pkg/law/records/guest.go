@@ -14,8 +14,7 @@ import (
 )
 
 // A guest is a tenant whose record an underscore rule admits (S4.14). Guests hide no name from another's wildcard
-// (S4.23). Where the base name is another's, they have half of the limits, and need a literal rule for excluding types
-// (S4.24).
+// (S4.23). At another's base name they have half of the limits, and need a literal rule for excluding types (S4.24).
 
 // excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}

@@ -24,8 +24,8 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names at name servers in a zone, and between them and the apex (S6.15). Each is a fact
-// of a transaction of bounded size, and no client can split those of cascades.
+// MaxNameServerNames bounds the names from the apex to name servers in the zone (S6.15): each is a fact of a
+// transaction of bounded size, and no client can split those of cascades.
 const MaxNameServerNames = 24
 
 // apexNames returns h with ApexNS and ApexHosts after a step; h itself if unchanged. after is the apex.
@@ -114,7 +114,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	}
 	var missing []string
 	for _, host := range hosts {
-		// An address behind the cut of a delegated child is the child's. A zone below without delegation takes the name
+		// An address behind the cut of a delegated child is the child's. An undelegated zone below takes the name
 		// without a cut: no resolver reaches the server, and BIND does not load the zone (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {

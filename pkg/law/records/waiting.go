@@ -29,8 +29,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 }
 
 // lockReplaced locks the name of a Record removed by its namespace, if Records of this namespace or own wait there,
-// until a cascade has tried them (S2.14): else the next write of any tenant could take the name. Nil: too many such
-// locks.
+// until a cascade has tried them (S2.14): else any tenant's next write could take the name. Nil: too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -81,7 +80,7 @@ func (x *delta) describeHeld() string {
 }
 
 // refuseReplacement refuses a free name whose holder, when this record began to wait, may be replacing its Record
-// (S2.15). A literal rule passes, and so does a name that the rules no longer allow that holder.
+// (S2.15). A literal rule passes, as does a name no longer allowed to that holder.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

@@ -94,7 +94,7 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 const MaxReleases = 16
 
 // findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13):
-// named literally by a rule for the record's namespace, and no longer allowed to them. Rules with "*" take no name, or
+// named literally by a rule for the record's namespace, and no longer allowed to them. Rules with "*" take no name:
 // neighbours would get names whose rule was lost by accident. refused: claims refuse the record; false for own. below:
 // claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {

@@ -12,13 +12,13 @@ import (
 )
 
 // A literal rule for some namespaces reserves its name for them, with all below (S4.20). Others' patterns with "*"
-// reach there only if their tail, the labels behind the last label with "*", is at or below. The deepest reserved name
-// decides, so only numbers of labels are compared.
+// reach there only if their tail, the labels behind the last "*", is at or below. The deepest reserved name decides, so
+// only numbers of labels are compared.
 
-// provesOnly are types by which a namespace proves or pins something. A rule for these alone reserves nothing (S4.21).
+// provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// Reaches reports whether a tenant's pattern reaches names at or below a name reserved for others.
+// Reaches reports whether a tenant's pattern reaches a name reserved for others.
 func Reaches(p pattern.Pattern, named name.Rel, zone name.Name) bool {
 	return reaches(p, named.NumLabels(), zone)
 }
@@ -90,7 +90,7 @@ type NamedAbove struct {
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
+// FindNamed returns the names at or above n reserved by rules of the Zone, or of the namespace's Delegations.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {

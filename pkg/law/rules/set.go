@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Admission is the kind of the admitting rule, as in a record's status.
+// Admission is the kind of the admitting rule.
 type Admission string
 
 const (
-	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
+	// AdmittedUnderscore: a rule that names every underscore label; own records at such names.
 	AdmittedUnderscore Admission = "Underscore"
 	// AdmittedShared: a rule with shared: true.
 	AdmittedShared Admission = "Shared"
@@ -30,7 +30,7 @@ type Set struct {
 	Zone name.Name
 	// Own is the zone's own namespace.
 	Own string
-	// Lists are the rules of the Zone, and of Delegations for the namespace.
+	// Lists are the rules of the Zone, and of the namespace's Delegations.
 	Lists [2][]Rule
 	least int
 }
@@ -71,8 +71,8 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	return out
 }
 
-// AllowsRecord reports whether rules allow the namespace a record: name and type, and base name or underscore labels
-// (S4.7, S4.14). Claims of others do not count.
+// AllowsRecord reports whether rules allow a record: name and type, and base name or underscore labels (S4.7, S4.14).
+// Claims of others do not count.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -86,7 +86,7 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// ListsShared reports whether a rule with shared: true names owner literally, which makes it own (S4.10).
+// ListsShared reports whether a shared rule names owner, which makes it own (S4.10).
 func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
@@ -110,8 +110,8 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule allows the namespace a zone named n (S3.1). A tenant's zone at an underscore
-// name needs a rule that names the label literally (S4.19).
+// DelegatesZone reports whether a rule allows a zone named n (S3.1). A tenant's zone at an underscore name needs a rule
+// that names the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.Own && Base(owner) != owner {

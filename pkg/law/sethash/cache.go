@@ -22,7 +22,7 @@ const maxCachedLength = 512
 // maxCachedElements of a call: the proof of a whole zone would evict the elements of the next changes.
 const maxCachedElements = 512
 
-// cache has the last points, between size and twice size.
+// cache has between size and twice size points.
 type cache[K comparable] struct {
 	size       int
 	mu         sync.Mutex

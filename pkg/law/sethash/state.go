@@ -18,15 +18,15 @@ const Algorithm = 1
 // Size is the length of an encoded State in octets.
 const Size = 32
 
-// hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without it an element could be chosen to collide with
-// input of another protocol.
+// hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without a tag an element could be chosen to collide
+// with another protocol's input.
 const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R255MAP_RO_"
 
-// State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2): the sum of the points of a multiset's
-// elements. The zero value is the empty set's.
+// State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), the sum of a multiset's points. The zero
+// value is the empty set's.
 type State [Size]byte
 
-// Element is the hash input of a member, made by NewElement and never modified.
+// Element is a hash input of NewElement, never modified.
 type Element []byte
 
 // NewElement encodes each part behind its length (four octets, big endian), so that different lists give different
@@ -149,7 +149,7 @@ func encodePoint(point group.Element) (State, error) {
 // String returns the form of status.contentState: 43 characters of standard base64, no padding.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState reads the result of String. Other spellings, and octets that encode no point, are errors.
+// ParseState reads the result of String. Other spellings, and octets of no point, are errors.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)

@@ -90,8 +90,8 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace refuses a zone at a held name (S1.5), without the right to establish (S3.3) or a rule of the parent
-// (S3.1), or in conflict with the parent's records (S3.9, S4.15).
+// checkPlace refuses a held name (S1.5), a zone without right to establish (S3.3) or rule of the parent (S3.1), and
+// conflicts with the parent's records (S3.9, S4.15).
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -138,8 +138,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of the parent p without effect: their names lie in the new zone (S2.1). A tenant is
-// told of its own rules, the namespace of p of all (S1.8).
+// warnOfElsewhere warns of patterns of p without effect: their names lie in the new zone (S2.1). A tenant is told of
+// its own rules, the namespace of p of all (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)

@@ -22,7 +22,7 @@ const (
 )
 
 // Behind is a secondary ahead of a zone (S6.11): two signed answers of a listed secondary, reported by a controller
-// that may write the status of zones.
+// that may write zones' status.
 type Behind struct {
 	// Serial of the secondary.
 	Serial serial.Serial
@@ -62,8 +62,8 @@ func Remember(z *law.Zone) *law.LastSerial {
 }
 
 // findLastSerial returns the memory of a name, and the serial from which a new zone goes on. Without a memory that is
-// the floor of a restored store, whose backup may lack zones. A minimum ahead of the floor is raised by the floor's
-// Jump: a missing zone may have begun there. 0: neither.
+// the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum ahead of the floor: a
+// missing zone may have begun there. 0: neither.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

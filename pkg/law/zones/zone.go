@@ -299,8 +299,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark at that zone has the child's: how long that zone is
-	// unsettled must not depend on the amount of another namespace's data (S7.2).
+	// The item is charged to the parent's namespace, but the mark at that zone has the child's: the amount of another
+	// namespace's data must not decide how long that zone is unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
