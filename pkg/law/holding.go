@@ -86,7 +86,7 @@ type StandingWork struct {
 	Own bool `json:"own,omitempty"`
 	// Replaces: a lock by WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn: Delegations that wait for the new zone are to be taken in (S4.22).
+	// TakesIn: the new zone's waiting Delegations are still to be taken in (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
@@ -195,7 +195,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade caused by by (S7.2); h itself if id is empty or marked already.
+// WithWork adds the mark of a cascade caused by by (S7.2); h itself if id is empty or marked.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -244,8 +244,8 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of others' cascades, or its own. For Waiver afterwards, others do not
-// unsettle it again (S7.2).
+// Seconds until a zone is delivered in spite of others' cascades, or its own. For Waiver afterwards, others' do not
+// unsettle it (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
@@ -272,7 +272,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held is the hold of a zone whose own namespace removed too much (S7.5).
+// Held is the hold of a zone for a mass deletion (S7.5).
 type Held struct {
 	// Serial is the delivered serial.
 	Serial serial.Serial `json:"serial"`
@@ -283,9 +283,8 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there, which are
-// own (S4.10). Another namespace's MX takes no name from a third; its NS, which a rule must name (S4.5), has the whole
-// zone.
+// HostsNamedByApex returns the own hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there (S4.10).
+// Another namespace's MX takes no name from a third; its NS, which a rule must name (S4.5), has the whole zone.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

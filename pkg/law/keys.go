@@ -7,7 +7,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind is the kind of a fact, and determines its Go type.
+// Kind of a fact, which determines its Go type. Zone, a field of Key, is a zone's uid.
 type Kind uint8
 
 const (
@@ -15,38 +15,38 @@ const (
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
-	// KindOwner is Owner in the zone with uid Zone: *Owner.
+	// KindOwner is Owner in Zone: *Owner.
 	KindOwner
-	// KindCount is the number of records of Namespace in the zone with uid Zone: *Count.
+	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
 	// KindMember is only written: see MemberKey.
 	KindMember
-	// KindOwnersBelow sums up the owners strictly below Owner in the zone with uid Zone; below the apex, only the first
-	// FirstKeys: *OwnersBelow.
+	// KindOwnersBelow sums up the owners strictly below Owner in Zone; below the apex, only the first FirstKeys:
+	// *OwnersBelow.
 	KindOwnersBelow
 	// KindZonesBelow are the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
 	// KindLastSerial is the last serial of (View, Name), by a zone that is gone: *LastSerial. Without a name: the floor
 	// after a restore.
 	KindLastSerial
-	// KindCut is the cut that the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
+	// KindCut is the cut that Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
-	// KindRules are the rules of Delegations for Namespace in the zone with uid Zone: *NamespaceRules.
+	// KindRules are the rules of Delegations for Namespace in Zone: *NamespaceRules.
 	KindRules
 	// KindWork is the outbox item with id Object: *Work.
 	KindWork
 	// KindWithdrawal is the withdrawal of Namespace in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeign are data of namespaces other than Namespace in a zone: *Foreign. With Zone, the uid, alone: the
-	// number of records. With Name, too: their names, among the first FirstKeys records. With View, Name and Object,
-	// the uid: delegated zones, among the first FirstKeys below.
+	// KindForeign are data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records. With
+	// Name, too: their names, among the first FirstKeys records. With View, Name and Object, the zone's uid: delegated
+	// zones, among the first FirstKeys below.
 	KindForeign
 	// KindAwaited: whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at (View,
 	// Name): *Awaited.
 	KindAwaited
 	// KindTouched: whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it; with
 	// View and Name instead, whether objects wait at or below that name; with all four, whether zones have names there:
-	// *Awaited. Any may be stale: no refusal rests on it, and a cascade scans again.
+	// *Awaited. Any may be stale: no refusal rests on one, and a cascade scans again.
 	KindTouched
 )
 
@@ -113,7 +113,7 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited reports whether objects wait.
+// Awaited reports waiting objects.
 type Awaited struct{ Any bool }
 
 // FloorKey is for the first serial after a restore.

@@ -38,7 +38,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a distinct (type, rdata, ttl) at an owner; Count is the number of objects with it.
+// OwnerValue is a distinct (type, rdata, ttl), and the Count of objects with it.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
@@ -52,11 +52,11 @@ type OwnerValue struct {
 	SPF  bool `json:"p,omitempty"`
 }
 
-// Owner has the data and claims of a name in a zone.
+// Owner is the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut are the values of children's cuts (S6.3), without sizes. While records move to or from a child, both may give
-	// an RRset.
+	// Cut are values of children's cuts (S6.3), without sizes. While records move to or from a child, both may give an
+	// RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Claims count the records with this base name (S4.7): here, since every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
@@ -104,8 +104,7 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records with a base name by kind of rule (S4.17), without tenants' by underscore rules
-// (S4.14).
+// Claim counts a namespace's records by kind of rule (S4.17), without tenants' by underscore rules (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -148,7 +147,7 @@ func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
-// Add counts the owner at a name below up. Owners come in key order.
+// Add counts the owner at a name below up, in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
@@ -181,7 +180,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
-	// MaxDS bounds the DS of a child zone in the parent (S12.3). Records leave room for them.
+	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
 	// MaxPointed bounds the hosts of a record that are looked up (S4.26).
 	MaxPointed = 8
@@ -397,8 +396,7 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Names reports whether the claim is more than own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to a namespace's claim; own: the zone's own namespace. False: a removed record was not
-// counted.
+// CountClaim adds n, 1 or -1, to a claim; own: the zone's own namespace. False: a removed record was not counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Outcome is the result of a decision: exactly one of Plan, Refusal and Need.
+// Outcome is exactly one of Plan, Refusal and Need.
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
@@ -20,7 +20,7 @@ type Outcome struct {
 	Need []Key
 }
 
-// Plan is a decided write: the request's object, Writes, and the zone's object if Zone is set.
+// Plan is the write of the request's object, of Writes, and of the zone's object if Zone is set.
 type Plan struct {
 	// Record is the placement of the record; nil: deleted.
 	Record *Placement
@@ -46,7 +46,7 @@ type Warning struct {
 	Rule string
 	// Reason: another write may answer the warning.
 	Reason, Text string
-	// Host is the name at which any data answers the warning; zero for others.
+	// Host is the name where any data answers the warning; zero for others.
 	Host name.Name
 }
 
@@ -114,7 +114,7 @@ const (
 	NewsHostTaken = "HostTaken"
 )
 
-// News is an Event for a namespace: the effect of another's step, or of a cascade, on a name.
+// News is an Event about the effect of another namespace's step, or of a cascade, on a name.
 type News struct {
 	Reason string
 	Name   name.Name
@@ -126,7 +126,7 @@ type News struct {
 // Settled reports whether the content after the change may be delivered.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
-// Condition is a decided condition; Status is "True", "False" or "Unknown".
+// Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
 // OweCut adds a child's pending cut, if there is a parent.

@@ -72,7 +72,7 @@ func (r *Reading) ReadAnew() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding of a zone with a name.
+// HoldingOf is for a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
@@ -142,7 +142,7 @@ func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 }
 
 // NameContact adds the contact of z, a result of RuledFor, to a refusal that its owner can lift, for a namespace that
-// knows the zone (S1.8).
+// may know it (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -14,7 +14,7 @@ import (
 type RefusalKind int
 
 const (
-	// Forbidden is 403: a zone's owner or an administrator could allow the request.
+	// Forbidden is 403: an owner or administrator could allow the request.
 	Forbidden RefusalKind = iota
 	// Invalid is 422: the object must be different.
 	Invalid
@@ -75,7 +75,7 @@ func Cite(rule, text string) string {
 	return text + " (" + rule + ")"
 }
 
-// Reasons of the conditions Adopted and Delegated (S2.3, S2.5, S2.9, S3.1–S3.11).
+// Reasons of the conditions Adopted and Delegated.
 const (
 	ReasonAdopted             = "Adopted"
 	ReasonAccepted            = "Accepted"
@@ -108,7 +108,7 @@ const (
 	WarningTakesAway     = "TakesAway"
 )
 
-// ViewOf describes the view that an object with a zoneRef to z may have (S1.4).
+// ViewOf describes the view of an object with a zoneRef to z (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {
 		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"

@@ -10,7 +10,7 @@ import (
 // Seen has the facts of a decision. A nil value is a fact: the store has nothing. A few are a list; beyond FewKeys, for
 // long names or hosts, there is an index.
 type Seen struct {
-	// Look puts a fact into Seen if that needs no reading, and reports whether it did. Optional.
+	// Look puts a fact into Seen if that needs no reading, and reports whether it did; nil: none.
 	Look func(Key) bool
 
 	facts []fact
@@ -84,7 +84,7 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-// Used reports whether the last decision rests on the fact.
+// Used reports whether the last decision used the fact.
 func (s *Seen) Used(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used

@@ -21,8 +21,8 @@ type Withdrawal struct {
 	Cause string `json:"cause,omitempty"`
 	// Now: the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
-	// Records and Zones digest the namespace's rules for records and zones when a cascade last met a withdrawn one.
-	// With other rules nothing is withdrawn any more: each change of rules has all of theirs decided again.
+	// Records and Zones digest the namespace's rules when a cascade last met a withdrawn record or zone. With other
+	// rules nothing is withdrawn any more: each change has all of theirs decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }

@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child whose cut the parent must count again. View and FQDN are the child's at the time of the
-// change.
+// PendingCut names a child whose cut the parent must count again. View and FQDN are those at the change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -22,7 +21,7 @@ type PendingCut struct {
 	Own bool `json:"own,omitempty"`
 }
 
-// Same reports whether both have the same parent and child.
+// Same reports whether parent and child are the same.
 func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
@@ -46,13 +45,13 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones have a StandingWork with this ID until the work is through.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked: no zone has a mark, and each step is delivered as it comes (S7.2). By is then the zone's namespace.
+	// Unmarked: no zone has a mark, and each step is delivered as it comes (S7.2). By is the zone's namespace.
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Purge is the uid of a removed zone, whose internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone, if pending: a rule may make it anew when the work is through (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends: the zone ended, or went while its end was due: zones below without another rule end, too (S3.8).
+	// Ends: the zone ended, or went while its end was due; zones below without a rule end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
 	// Releases are namespaces whose withdrawals in Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
@@ -101,7 +100,7 @@ type Place struct {
 type ScanKind string
 
 const (
-	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is that of a removed zone.
+	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is a removed zone's.
 	ScanMembers ScanKind = "members"
 	// ScanWaiting: objects waiting at or (not Exact) below (View, Name).
 	ScanWaiting ScanKind = "waiting"

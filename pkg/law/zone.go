@@ -31,8 +31,8 @@ type ZoneSettings struct {
 	Grace int64
 	// HasClass: the object names a class.
 	HasClass bool
-	// MaxDeletePercent of RRsets may be removed by own at once. Publish is the serial of kubi.zone/publish-deletions;
-	// nil: none (S7.5).
+	// MaxDeletePercent of RRsets may go at once by own. Publish is the serial of kubi.zone/publish-deletions; nil: none
+	// (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
@@ -54,7 +54,7 @@ type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// Made are the RRsets of spec.nameServers, MadeNames the hosts at or below the apex, all own (S6.2). Complete fills
+	// Made are the RRsets of spec.nameServers, MadeNames its hosts at or below the apex, all own (S6.2). Complete fills
 	// both.
 	Made      []content.RRset
 	MadeNames []name.Rel
@@ -63,7 +63,7 @@ type Zone struct {
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending: a pending zone that ended, until its data is released. Only then can it be made anew: its uid names the
+	// Ending: a pending zone that ended, until its data is released. It cannot be made anew before: its uid names the
 	// keys to remove.
 	Ending bool
 	// Served: delegated and servable, and no class has data of the zone. Settled content is Ready then (S6.13).
@@ -114,7 +114,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 }
 
 // knownTo reports whether the zone is the namespace's, or has a rule for it. To others it is absent (S2.3): refusals
-// tell no names and views (S1.8).
+// tell no names (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -128,7 +128,7 @@ func (z *Zone) knownTo(namespace string) bool {
 }
 
 // ChangedRules returns the namespaces whose records are decided again (S2.5). None, but changed, means all: another
-// limit, a rule for any namespace, or with shared: true, which gives names to own (S4.10).
+// limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -218,7 +218,7 @@ func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions are the numbers of the brake on mass deletion (S7.5).
+// Deletions has the brake's numbers (S7.5).
 type Deletions struct {
 	// Own is the number of RRsets added by own, less those removed. Only differences matter.
 	Own int
@@ -236,8 +236,8 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt counts the types at a name, with the SOA and spec.nameServers. NS counts at each apex, which needs it. It
-// modifies types.
+// TypesAt counts the types at a name, with the SOA, spec.nameServers, and NS at each apex, which needs it. It modifies
+// types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -289,7 +289,7 @@ type DelegatedRule struct {
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets estimates the stored size of a rule, for MaxDelegatedOctets.
+// CountOctets estimates the stored size, for MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32 // with room for ds
 	for i := range d.Rule.Records {

@@ -41,7 +41,7 @@ const (
 	// outcomeInterval is the minimum between writes of outcomes.
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
-	// maxKeys bounds the served keys of a namespace, the older first: each has a watched Secret.
+	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first: each has a watched Secret.
 	maxKeys = 64
 )
 

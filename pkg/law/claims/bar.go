@@ -52,7 +52,7 @@ func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	return c.Zone.RuleSet().FindNamed(base, c.Namespace)
 }
 
-// isNamed reports whether rules reserve n, and for the namespace (mine). found is of findRules.
+// isNamed reports whether found (of findRules) or Delegations reserve n, and for the namespace (mine).
 func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bool) {
 	if i := slices.IndexFunc(found, func(x rules.NamedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine

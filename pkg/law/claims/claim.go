@@ -32,7 +32,7 @@ type Claimant struct {
 	Yielding []string
 }
 
-// isTenant reports whether a claim is a tenant's, and counts.
+// isTenant reports whether a tenant's claim counts.
 func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
@@ -46,7 +46,7 @@ func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
-// claimsAt returns the namespace's claim at a name, nil for none, and whether another tenant has one.
+// claimsAt returns the namespace's claim at a name, nil for none, and whether another tenant has a claim.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {

@@ -19,8 +19,7 @@ const MaxGlue = 48
 // the child, without those of nameServers.
 //
 // Owners are relative to parent, data absolute and TTLs explicit, so changes of the child's ttl and name show. Beyond
-// MaxGlue addresses, each host and type keeps an equal share. Equal cuts are equal slices, in the order of
-// RRset.Compare.
+// MaxGlue addresses, hosts and types have equal shares. Equal cuts are equal slices, in the order of RRset.Compare.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

@@ -160,7 +160,6 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 	}
 }
 
-// firstServer returns the first apex NS in canonical order; "": none.
 func firstServer(h Header, apex []RRset) string {
 	for _, set := range apex {
 		if set.Type == rdata.NS {

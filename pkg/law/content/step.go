@@ -99,7 +99,7 @@ type Step struct {
 	// Removed rows were there, Added rows were not. No row is in both lists, or twice.
 	Removed []Row `json:"r,omitempty"`
 	Added   []Row `json:"a,omitempty"`
-	// TTLs has at most one change for an RRset.
+	// TTLs has at most a change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
 	// Record made the step, nil for other causes, and By, the user. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`

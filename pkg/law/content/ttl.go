@@ -13,8 +13,7 @@ import (
 const MaxTTL = 1<<31 - 1
 
 // TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of both if Records
-// differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. The zero value is the TTL of
-// no RRset.
+// differ (S5.2). It stays symbolic: a change of the zone's ttl is a single step. The zero value is no RRset's.
 type TTL struct {
 	// Inherit: a value takes the zone's ttl.
 	Inherit bool

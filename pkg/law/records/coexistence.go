@@ -75,7 +75,7 @@ func (x *delta) mergeOwner() *law.Owner {
 	return out
 }
 
-// checkAbove refuses data below a DNAME. below: added is below NS records, and no glue of theirs.
+// checkAbove: below is set if added is below NS records, and no glue of theirs.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -167,7 +167,7 @@ func refuseManyTypes(fqdn name.Name) *law.Refusal {
 		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
 }
 
-// isGlue reports whether t at owner is an address of a name server in cut, written absolute or relative.
+// isGlue reports whether cut names fqdn, absolute or relative, for an address.
 func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))

@@ -237,9 +237,9 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of a cascade that
-// it caused. Of a cascade only Records admitted or withdrawn by rules count: none from or in another zone, and none of
-// others that waited for a free name.
+// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of its cascades.
+// Of a cascade only Records admitted or withdrawn by rules count: none from or in another zone, and none of others that
+// waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

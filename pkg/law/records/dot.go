@@ -22,8 +22,7 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning returns the Warning about a name without trailing dot. what begins the sentence; means is the
-// resulting name.
+// UndottedWarning returns the Warning about a name without trailing dot. what begins it; means is the resulting name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -101,8 +100,8 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder reports whether the writer is warned of a target's holder (S4.18): own for each type that sends clients
-// to a host, a tenant for NS and at the apex.
+// warnsOfHolder reports whether the writer is warned of a target's holder (S4.18): own for all PointerTypes, a tenant
+// for NS and at the apex.
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -131,7 +130,7 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether another namespace may write a free host first. Glue is left to the writer of the cut.
+// leavesToTenants: glue is left to the writer of the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -145,8 +144,8 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not that of the owner,
-// since Records below the same label may come in any order.
+// SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not the owner's, since
+// Records below a label may come in any order.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
@@ -173,7 +172,7 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor reports whether the zone answers for a host, in any way. A name server below its own NS needs an address.
+// answersFor: a name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

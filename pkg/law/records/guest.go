@@ -77,7 +77,6 @@ func (x *delta) warnOfHiding(plan *law.Plan) {
 	}
 }
 
-// noteHidden notes names hidden from a wildcard after the step (S4.25).
 func (x *delta) noteHidden(plan *law.Plan) {
 	for i := range x.named {
 		o := &x.owners[i]

@@ -18,8 +18,7 @@ import (
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost reports whether an owner is a host name, without a leading "*". BIND accepts gc._msdcs, with the
-// addresses of Active Directory's global catalogs.
+// ownerIsHost ignores a leading "*". BIND accepts gc._msdcs, with the addresses of Active Directory's global catalogs.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)

@@ -36,7 +36,7 @@ type RecordAsk struct {
 	WorkBy, Cause string
 	// Yields is Work.Yields (S2.13).
 	Yields name.Rel
-	// Uncounted: the step does not count for mass deletion (S7.7): after a period, in a deleted namespace, or in an
+	// Uncounted: the step counts for no mass deletion (S7.7), as after a period, in a deleted namespace, or in an
 	// upgrade.
 	Uncounted bool
 	// ByRules is Work.RulesChanged of the cascade.

@@ -291,7 +291,6 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
 }
 
-// updateNameServers follows changes of the apex NS, or of an address or CNAME of a name server.
 func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	z := x.zone
 	apexNS, address := false, false
@@ -310,7 +309,7 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
 }
 
-// locateRecord finds the zone of a record (S2.1), or the reason to wait (S2.3).
+// locateRecord finds the zone (S2.1), or the reason to wait (S2.3).
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	p := &place{view: r.View}
 	target, refusal := d.resolveName(p, r)

@@ -58,7 +58,7 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 	return &out
 }
 
-// apexHosts returns the zone's name servers at or below the apex.
+// apexHosts returns name servers at or below the apex.
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	hosts := slices.Clone(z.MadeNames)
 	for _, text := range h.ApexNS {

@@ -11,9 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace for which a refused new record waits by its annotation (S2.14), "" for none: the
-// claimant of the name, or its own namespace for its own data. Records do not wait for rules, or for data below the
-// name.
+// awaitedClaim returns the namespace for which a refused new record waits by annotation (S2.14), "" for none: the
+// name's claimant, or its own namespace for own data. Records do not wait for rules, or for data below the name.
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {

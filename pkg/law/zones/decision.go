@@ -39,8 +39,7 @@ type ZoneAsk struct {
 	Waits *law.Waiting
 	// After is the new spec; nil: the object is removed.
 	After *ZoneSpec
-	// Renames is the path of a changed field that determines the name: "spec.domainName", "spec.view" or
-	// "spec.zoneRef"; "": none.
+	// Renames is the path of a changed field that determines the name, as "spec.domainName"; "": none.
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
@@ -81,8 +80,8 @@ type zonePlace struct {
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
-	// yielding are the tenants with a CNAME or NS at the name that rules no longer allow. Their records at and below
-	// yieldsAt go first (S2.13).
+	// yielding tenants have a CNAME or NS at the name, by no rule any more. Their records at and below yieldsAt go
+	// first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's with records of the parent.

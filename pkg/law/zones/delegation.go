@@ -19,8 +19,7 @@ import (
 // MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names reserved by a Delegation (S4.22): a change of all fits into an etcd transaction at the
-// default limits.
+// MaxNames bounds the names reserved by a Delegation (S4.22): a change of all fits into an etcd transaction.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of Delegations' outbox items.
@@ -48,10 +47,10 @@ type DelegationAsk struct {
 	Waits *law.Waiting
 	// After is the new spec; nil: the object is removed.
 	After *DelegationSpec
-	// Terminating: the namespace is being deleted. The Delegation's records stay until the zone goes (S8.2).
+	// Terminating: the namespace is being deleted, and records stay until the zone goes (S8.2).
 	Terminating bool
 	// Cascade: no client made the request. A refusal becomes the reason to wait. Covered: the cascade itself decides
-	// all records under the rules again.
+	// all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	// WorkID is for the outbox item of kubi.zone/release-now.
@@ -158,7 +157,7 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
-// writeRules plans the rules of each namespace, and returns the changed namespaces.
+// writeRules returns the namespaces with changed rules.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {

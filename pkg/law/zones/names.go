@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// undottedServers warns of new name servers without addresses whose relative name has two labels or more.
 func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
@@ -39,7 +38,6 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	}
 }
 
-// undottedZone warns of a relative domainName ending in the parent's name.
 func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
@@ -207,9 +205,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules that give a name in vain: own has the name (S4.10), or a namespace outside the rule
-// (S4.8), or NS or DNAME records of others are above (S4.11, S5.7). delegation is the Delegation of the rules; "": the
-// Zone's.
+// warnOfHeld warns of rules that give a name in vain: own has the name (S4.10), or a namespace outside the rule (S4.8),
+// or NS or DNAME of others are above (S4.11, S5.7). delegation is the Delegation of the rules; "": the Zone's.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -236,11 +233,10 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 	}
 }
 
-// maxKeeping bounds the namespaces at a name whose rules are read for a Warning.
+// maxKeeping bounds the namespaces whose rules are read for a Warning.
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule has the name, still by rules. Without rules, those records give
-// way (S2.13).
+// isKept reports whether a namespace outside the rule has the name, still by rules: else its records give way (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// locateZone finds name and enclosing zone (S1.1, S3.1).
 func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
 	target, refusal := d.resolveName(s)
@@ -254,7 +253,6 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.
 	return nil
 }
 
-// awaitYielding has the zone wait for the tenants at its name to go (S2.13).
 func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	const rule = "S2.13"
 	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the name "+
@@ -285,8 +283,8 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked refuses a zone at, above or below moving names. A zone made anew at exactly that name joins the move
-// (joinMove), if of the parent's namespace or of the name's last one: the rules in another's zone would decide on the
-// Records of others (S4.15).
+// (joinMove), if of the parent's or the name's last namespace: the rules in another's zone would decide on the Records
+// of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses to delete a zone with records or child zones of other namespaces, or warns if annotated (S8.1,
-// S2.16). A terminating zone takes in nothing, so only the request that sets deletionTimestamp is checked.
+// checkForeign refuses to delete a zone with others' records or child zones, or warns if annotated (S8.1, S2.16). A
+// terminating zone takes in nothing, so only the request that sets deletionTimestamp is checked.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -76,7 +76,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	}
 	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
-	// Also zones below (S3.4), and objects waiting there, kept out by this zone or referring to a shorter one (S2.5,
+	// Zones below, too (S3.4), and objects waiting there, kept out by this zone or referring to a shorter name (S2.5,
 	// S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})

@@ -47,7 +47,6 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 	return next, true
 }
 
-// repairSerial plans another serial for the same content.
 func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next serial.Serial) {
 	after, held := *z, *change.Holding
 	after.Serial, after.N, held.Repaired = next, z.N+1, d.ask.Now.Unix()

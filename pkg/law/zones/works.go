@@ -50,9 +50,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds passed seconds of running servers to a withdrawal, and plans the release if the period is over.
-// counted is the withdrawal at the beginning of the count: if it changed since, by another server or a new period, the
-// plan is empty.
+// DecideDue adds passed seconds of running servers to a withdrawal, and plans the release at the end. counted is the
+// withdrawal at the begin of the count: if changed since, by another server or a new period, the plan is empty.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -91,8 +90,7 @@ func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEnded clears Ending when an ended zone's data is released: a rule may now make the zone anew. now is unix
-// seconds.
+// DecideEnded clears Ending when an ended zone's data is released: a rule may now make it anew. now is unix seconds.
 func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
