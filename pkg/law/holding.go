@@ -42,7 +42,7 @@ type Ancestry struct {
 
 // ApexNames follow from records at the apex.
 type ApexNames struct {
-	// ApexNS are the values of apex NS records, sorted.
+	// ApexNS are the values of apex NS records, sorted: also for the SOA's mname (S6.5).
 	ApexNS []string `json:"apexNS,omitempty"`
 	// ApexHosts counts the values of own MX, SVCB and HTTPS records at the apex by host. With ApexNS they are own names
 	// (S4.10).

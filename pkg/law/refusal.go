@@ -75,7 +75,7 @@ func Cite(rule, text string) string {
 	return text + " (" + rule + ")"
 }
 
-// Reasons of the conditions Adopted and Delegated.
+// Reasons of the conditions Adopted and Delegated (S2.3, S2.5, S2.9, S3.1–S3.11).
 const (
 	ReasonAdopted             = "Adopted"
 	ReasonAccepted            = "Accepted"

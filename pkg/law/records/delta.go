@@ -39,7 +39,7 @@ type delta struct {
 	news     []law.News
 
 	conflicts bool
-	// claimedBy is the namespace, tenants first, with a claim on the base name refused to added; "" for none.
+	// claimedBy is the namespace, tenants first, with a claim on the base name refused to added (S2.14); "" for none.
 	claimedBy string
 
 	diff Diff

@@ -119,7 +119,7 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns an error for an invalid encoding of state.
+// applyTo returns the content state (S6.7). Error: invalid encoding of state.
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

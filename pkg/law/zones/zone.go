@@ -173,6 +173,7 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
+// oweWork plans the outbox item (I4) and marks the zone (S7.2).
 func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
