@@ -377,8 +377,8 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
-// else to the oldest. A class that loses a name ends; of itself gets an error. Only classes that name keys themselves
-// compete; the key of a selected server yields to them (Keys).
+// else to the oldest. A class that loses a name ends; if that is of, the result is an error. Only classes that name
+// keys themselves compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

@@ -167,7 +167,7 @@ func refuseManyTypes(fqdn name.Name) *law.Refusal {
 		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
 }
 
-// isGlue reports whether cut names fqdn, absolute or relative, for an address.
+// isGlue reports whether t is an address type and an NS value of cut is the owner, written absolute or relative.
 func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
