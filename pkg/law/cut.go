@@ -10,12 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut is the cut that a parent counts for a delegated child: NS and glue (S6.3), and DS (S6.16).
+// CountedCut is a child's cut as counted by the parent: NS and glue (S6.3), and DS (S6.16).
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns the cut to count for the zone with the holding h: NS and glue, and DS if a rule says ds.
+// Counts returns the cut to count for h's zone, with DS if a rule says ds.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -23,16 +23,16 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the counted cut of a zone stays until its hold ends (S7.8): a resolver finds the
-// delivered content by it.
+// KeepsCut reports whether the counted cut stays until the hold ends (S7.8): resolvers find the delivered content by
+// it.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
-// CountedBy reports whether parent counts the cut of the zone with the holding h.
+// CountedBy reports whether parent counts the cut of h's zone.
 func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS replaces the DS of c. They have the TTL of the NS. Without NS there is no cut, and no DS.
+// withDS replaces the DS of c, with the TTL of the NS. Without NS there is no DS.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

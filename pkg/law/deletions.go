@@ -11,29 +11,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// The brake on mass deletion (S7.5). The zone's own namespace may remove anything, and the API shows it at once. But
-// much of the zone, removed in a short time, is not delivered unasked.
+// The brake on mass deletion (S7.5) counts the RRsets added by acts of the zone's own namespace, less those removed,
+// and compares the number with the least of earlier ten-minute periods. No write of another namespace begins or ends a
+// hold. RRsets younger than a period, as challenges, do not count: a hold stops the zone for all. A Warning tells of
+// such removals (Young).
 //
-// The brake counts the RRsets added by acts of that namespace, less those removed, and compares the number with the
-// least of earlier ten-minute periods. So no write of another namespace begins or ends a hold. RRsets younger than a
-// period do not count: challenges, and names added before the old are removed, come and go in minutes, and a hold
-// stops the zone for all. The client is told of such removals (Young).
-//
-// The last NS at the apex counts at any age and in a zone of any size (S7.6): name servers refuse a zone without, so
-// no delivery is better. The numbers change with the Zone's object alone.
+// The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without.
 
 const (
 	periodSeconds = 600
-	// minRRsets is the least number of RRsets of a zone held for its share.
+	// minRRsets of a zone held for a share.
 	minRRsets = 10
 )
 
-// Excess compares the removals of own with the limit.
+// Excess is the removals by own, and the limit.
 type Excess struct {
-	// Gone of RRsets are removed; Percent of them may be.
+	// Gone of RRsets are removed; Percent may be.
 	Gone, RRsets int
 	Percent      int64
-	// NameServers is set if the last apex NS is removed.
+	// NameServers: the last apex NS is removed.
 	NameServers bool
 }
 
@@ -43,13 +39,13 @@ func (z *Zone) ExcessOf(h *Held) *Excess {
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed returns how many RRsets may be missing.
+// Allowed returns the number of RRsets that may be missing.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// TooMany reports whether more are gone than Allowed, in a zone of ten RRsets or more.
+// TooMany reports whether more than Allowed are gone, in a zone of minRRsets or more.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether the removals wait for a person.
+// Holds reports whether the zone is held.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 // String describes the removals.
@@ -64,8 +60,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if the zone's own namespace removed so many RRsets more, later than in a period, or
-// the last apex NS; nil: no hold.
+// ForeseeHold returns the excess if own removed taken more RRsets, all older than a period, or the last apex NS; nil:
+// no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -78,8 +74,7 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// heldAgainst returns a hold against the first stock with too many removals, else for the last apex NS; nil: no
-// hold.
+// heldAgainst returns a hold against the first stock with too many removals, else for the last apex NS; nil: none.
 func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -94,8 +89,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since before that would hold the zone, were all RRsets of the present period old
-// enough; nil: none, or removals were let through beforehand (S7.9).
+// YoungSince returns the removals since before that would hold the zone, were all its RRsets old enough; nil: none, or
+// let through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -107,7 +102,6 @@ func (z *Zone) YoungSince(before *Zone) *Excess {
 	return nil
 }
 
-// settledAt returns the delivered serial of z.
 func (z *Zone) settledAt(h *Holding) serial.Serial {
 	if h.Settled() {
 		return z.Serial
@@ -115,8 +109,8 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the period begins anew
-// with all known numbers.
+// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the period begins again
+// with the known numbers.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -131,7 +125,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins the periods anew with the former stock had; nil: nothing counts in the first period.
+// restart begins new periods with the former stock had; nil: nothing counts in the first.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
@@ -142,14 +136,13 @@ func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 
 func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
-// updateHold ends a hold without reason.
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
 		c.endHold(plan, now, &held.Had) // delivered until now
 	}
 }
 
-// endHold ends the hold, and has the parent count the cut that waited (S7.8).
+// endHold also has the parent count the waiting cut (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -158,8 +151,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions lets removals through, and those of the next ten minutes, if the annotation changes to the
-// delivered serial or a later serial of the zone (S7.9).
+// PublishDeletions lets removals through, with those of the next ten minutes, if the annotation changes to a serial of
+// the zone, from the delivered on (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -175,8 +168,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the serial for the annotation to let removals through: the delivered serial, or the next if the
-// annotation has that already. Only a change counts.
+// ToPublish returns the serial by which the annotation lets removals through: settled, or the next if the annotation
+// has that already, since only a change counts.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -184,7 +177,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold after a change of limit or name servers, and warns if the annotation does not.
+// ReleaseHold ends a hold after a change of limit or name servers. It warns if the annotation does not end the hold.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -194,16 +187,16 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken says how a step counts.
+// Taken describes a step.
 type Taken struct {
-	// Own is set for an act of the zone's own namespace, which counts.
+	// Own: an act of the zone's own namespace, which counts.
 	Own bool
 	// NameServers: the step removes the last apex NS. BackNameServers: the step adds an apex NS.
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z, and begins or ends the hold. last is the zone delivered before the step: z,
-// if the step has no earlier writes.
+// CountDeletions counts the step from z, and begins or ends the hold. last is the delivered zone before the step, which
+// is z without earlier writes.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

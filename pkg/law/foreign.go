@@ -11,12 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Foreign is the data of other namespaces in a zone (S8.1).
+// Foreign is data of other namespaces in a zone (S8.1).
 type Foreign struct {
 	Count      int64
 	Namespaces []string
 	Names      []name.Name
-	// More is set if not all keys were read.
+	// More: not all keys were read.
 	More bool
 }
 
@@ -40,14 +40,14 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts a zone below for ForeignZonesKey, if delegated by the zone of k, or withdrawn there.
+// AddZone counts a zone below for ForeignZonesKey, if the zone of k delegates or withdraws it.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)
 	}
 }
 
-// DescribeFirst describes number and first names, as "2 records of 1 other namespace (a.example.)".
+// DescribeFirst returns, for example, "2 records of 1 other namespace (a.example.)".
 func (f *Foreign) DescribeFirst(kind string, first *Foreign) string {
 	plural := func(n int64, word string) string {
 		if n == 1 {

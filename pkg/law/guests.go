@@ -10,16 +10,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so the owner keys count their
-// records for each value.
+// A guest writes by an underscore rule (S4.14). Guests claim no name, so owners count their records for each value.
 
-// GuestsAlone reports whether the name has data, and all of it is of guests.
+// GuestsAlone reports whether the name has data, all of guests.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
 }
 
-// OfGuests returns the owner with the values of guests, shared with others or not.
+// OfGuests returns the owner with the values that guests have.
 func (o *Owner) OfGuests() *Owner {
 	out := &Owner{}
 	if o != nil {
@@ -28,21 +27,21 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow is the part of OwnersBelow about names that exist because of guests.
+// GuestsBelow counts names that exist because of guests.
 type GuestsBelow struct {
-	// Cuts is the number of names with data of cuts alone, Guests with data of guests alone.
+	// Cuts are the names with data of cuts alone, Guests with data of guests alone.
 	Cuts, Guests int
-	// Children is the number of names right below with data of guests alone at and below, without underscore names.
-	// First are the first FirstNames, in key order.
+	// Children is the number of names right below, without underscore names, that guests' data alone makes exist. First
+	// are the first FirstNames, in key order.
 	Children int
 	First    []name.Rel
 
-	// last is the child of the owner counted last. guests and hosts: it has data of guests, or of others.
+	// last is the child counted last; guests, hosts: it has data of guests, of others.
 	last          name.Rel
 	guests, hosts bool
 }
 
-// countOwner counts the owner at a name below up. Owners of the same child of up follow each other.
+// countOwner counts the owner at a name below up. Owners of a child of up follow each other.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the stored value of a name (view, fqdn): its zone, with facts that rarely change. Every write of the
-// zone compares the holding, so each decision about the zone knows it. The stored form is a flat JSON object.
+// Holding is the stored value of a name (view, fqdn): its zone, with facts that rarely change. Every write of the zone
+// compares it. The stored form is a flat JSON object.
 type Holding struct {
 	Ref
-	// Target is the zone object of zoneRef; nil: none. If made anew, this zone is decided anew (Scan.RefersFrom).
+	// Target of zoneRef; nil: none. If replaced, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -26,73 +26,71 @@ type Holding struct {
 	Delegations int `json:"delegations,omitempty"`
 }
 
-// Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all
-// fields.
+// Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
 type Ancestry struct {
-	// Parent is the enclosing zone, if it lists the name servers of this zone; nil: standalone or not delegated.
+	// Parent is the enclosing zone if it lists this zone's name servers; nil: standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established is set for a name by zones/establish: no zone above ends the zone (S3.5).
+	// Established: a name by zones/establish, so no zone above ends the zone (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, in the period; "" for none (S3.5).
+	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, in the period (S3.5); "" for none.
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" for none.
 	Enclosed string `json:"enclosed,omitempty"`
-	// DS is set if a delegating rule of the enclosing zone says ds (S6.16).
+	// DS: a delegating rule of the enclosing zone says ds (S6.16).
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames follow from the records at the apex alone.
+// ApexNames follow from records at the apex.
 type ApexNames struct {
-	// ApexNS are the values of apex NS records, sorted: for the parent's cut, the SOA's mname (S6.5) and Servable.
+	// ApexNS are the values of apex NS records, sorted: also for the SOA's mname (S6.5).
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexHosts are the hosts of own MX, SVCB and HTTPS records at the apex, with the number of values for each.
-	// With ApexNS they are own names (S4.10).
+	// ApexHosts counts the values of own MX, SVCB and HTTPS records at the apex by host. With ApexNS they are own names
+	// (S4.10).
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 }
 
 type SerialMarks struct {
 	// MinimumConsumed is the spec.minimumSerial last used (S6.8).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
-	// Repaired is the time of the last repair after a secondary (S6.11), unix seconds; 0: never.
+	// Repaired is the time of the last repair (S6.11), unix seconds; 0: never.
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
 type Outstanding struct {
-	// Works are the cascades of this zone, each an outbox item. They unsettle the zone (S7.2).
+	// Works are the unfinished cascades, which unsettle the zone (S7.2).
 	Works []StandingWork `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the beginning of the present cascades, unix seconds: a series must not hold the zone back longer
-	// than a single cascade (S7.2).
+	// Unsettled is the begin of the series of cascades, unix seconds: a series must not delay delivery longer than one
+	// (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time (unix seconds) until which cascades of other namespaces do not unsettle the zone, after a
-	// cascade took too long (S7.2).
+	// Waived is the end, unix seconds, of the time in which others' cascades do not unsettle the zone, after one took
+	// too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue is set if the works took too long: the zone is delivered in spite of them.
-	Overdue bool `json:"overdue,omitempty"`
-	// Held is nil without a hold (S7.5).
-	Held *Held `json:"held,omitempty"`
+	// Overdue: delivered in spite of Works, which took too long.
+	Overdue bool  `json:"overdue,omitempty"`
+	Held    *Held `json:"held,omitempty"`
 }
 
-// StandingWork is the mark of a cascade at a zone.
+// StandingWork marks a cascade at a zone.
 type StandingWork struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that loses records to this zone; "" for none.
+	// Losing is the uid of the zone that loses records to this one; "" for none.
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name locked with all below, until all records have come (S2.10); zero: none.
+	// Locks is a name locked with all below until all records have come (S2.10); zero: none.
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
-	// Own is set if By, the cause of the cascade, is the zone's own namespace.
+	// Own: By, the cause, is the zone's own namespace.
 	Own bool `json:"own,omitempty"`
-	// Replaces is set for a lock by WithReplacement (S2.14).
+	// Replaces: a lock by WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is set until the cascade has taken in the Delegations waiting for the new zone (S4.22).
+	// TakesIn: the new zone's waiting Delegations are still to be taken in (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// TakesIn reports whether Delegations waiting for the zone are yet to be taken in.
+// TakesIn reports whether a work has TakesIn.
 func (h *Holding) TakesIn() bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.TakesIn })
 }
@@ -108,14 +106,14 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed or ended zone whose records move, with its uid and name.
+// Origin is a removed or ended zone whose records move.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way to this zone. The zone above is none: it stands, or
-// its own removal has a cascade.
+// Origins returns the removed zones whose records are on their way here, except the zone above, which exists or has its
+// own cascade.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -126,7 +124,7 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins returns the holding with a lock of the cascade for each origin, so that CountGained bounds them.
+// WithOrigins adds a lock of the cascade for each origin, so that CountGained bounds them.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w StandingWork) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -142,8 +140,8 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// Names moving to another zone are locked from the first write until the last Record has come (S2.10): no decision
-// has to foresee Records on their way.
+// Moving names are locked from the first write until the last Record has come (S2.10), so no decision has to foresee
+// Records on their way.
 
 // HasLocked reports whether n is at, below or above a locked name.
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
@@ -158,20 +156,19 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names: it has all of
-// them in one order (S2.9), with those on their way to a zone that is gone (Origins).
+// IsLockedBy reports whether a cascade has a lock. Such a cascade alone brings records to locked names: it has all in
+// one order (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether a cascade may bring records to n: of the zone's own namespace, by rules that came back, or a
-// move at, above or below n (S2.10).
+// Gains reports whether a cascade may bring records to n: of the zone's own namespace, by restored rules, or a move at,
+// above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
 }
 
-// WithReplacement returns the holding with the lock of a name left by a namespace, for the Records that come first
-// there (S2.14).
+// WithReplacement locks a name left by a namespace for the Records that come first there (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -190,7 +187,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement returns the holding without the lock, for the cascade of that lock.
+// WithoutReplacement removes that lock, for its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -198,13 +195,12 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork returns the holding with the mark of a cascade caused by by (S7.2), or h itself if id is empty or marked
-// already.
+// WithWork adds the mark of a cascade caused by by (S7.2); h itself if id is empty or marked.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below locks from the zone losing; zero: no records.
+// WithMove is WithWork for a cascade that brings the records at and below locks from the zone losing; zero: none.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
 		return h
@@ -221,15 +217,15 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds the cascades of a namespace's removed zones, and its locks by WithReplacement, at a zone: all
-// are marks in the holding, written anew with every change.
+// MaxRemovals bounds a namespace's removed zones with cascades, and its replacement locks, at a zone: each is a mark in
+// the holding, written with every change.
 const MaxRemovals = 16
 
-// MaxEnds bounds these together with cascades of ended zones. It is higher, so that a namespace cannot keep its
-// zones from ending by removals (S3.5).
+// MaxEnds bounds these with ended zones. It is higher, so that no namespace keeps its zones from ending by removals
+// (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the zones from which cascades of a namespace bring records.
+// CountGained counts the zones whose records cascades of a namespace bring.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -248,19 +244,19 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of cascades of other namespaces, or its own. For Waiver afterwards,
-// others do not unsettle the zone again (S7.2).
+// Seconds until a zone is delivered in spite of others' cascades, or its own. For Waiver afterwards, others' do not
+// unsettle it (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
 	Waiver         = 3600
 )
 
-// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver is from a clock
-// that was ahead, and does not count: a wrong clock must have no lasting effect.
+// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver is of a wrong
+// clock, which must have no lasting effect.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// OverdueAt reports whether cascades have taken so long that the zone is delivered in spite of them.
+// OverdueAt reports whether cascades took too long at now.
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -276,20 +272,19 @@ func (h *Holding) OverdueAt(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held is the hold of a zone whose own namespace removed too much (S7.5).
+// Held is the hold of a zone for a mass deletion (S7.5).
 type Held struct {
 	// Serial is the delivered serial.
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
-	// Had is the stock of the period that removals are compared with.
+	// Had is the stock with which removals are compared.
 	Had Stock `json:"had"`
-	// NameServers is set if the zone's own namespace took the last apex NS, and put none back (S7.6).
+	// NameServers: own took the last apex NS, and put none back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there: they
-// answer for the zone, get mail for it, or serve at its name (S4.10). Another namespace's MX takes no name from a
-// third; its NS, which a rule must name (S4.5), has the whole zone.
+// HostsNamedByApex returns the own hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there (S4.10).
+// Another namespace's MX takes no name from a third; its NS, which a rule must name (S4.5), has the whole zone.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -305,7 +300,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, to the count of each host of an own MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n, 1 or -1, for each host of an own MX, SVCB or HTTPS record at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

@@ -7,50 +7,50 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind is the kind of a fact, and with it the Go type.
+// Kind of a fact, which determines its Go type. Zone, a field of Key, is a zone's uid.
 type Kind uint8
 
 const (
-	// KindHolding is the zone with the name (View, Name): *Holding.
+	// KindHolding is the zone named (View, Name): *Holding.
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
-	// KindOwner is Owner in the zone with uid Zone: *Owner.
+	// KindOwner is Owner in Zone: *Owner.
 	KindOwner
-	// KindCount is the number of records of Namespace in the zone with uid Zone: *Count.
+	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
-	// KindMember is written only: see MemberKey.
+	// KindMember is only written: see MemberKey.
 	KindMember
-	// KindOwnersBelow is the sum of the owners strictly below Owner in the zone with uid Zone: *OwnersBelow. Below
-	// the apex these are the first FirstKeys owners.
+	// KindOwnersBelow sums up the owners strictly below Owner in Zone; below the apex, only the first FirstKeys:
+	// *OwnersBelow.
 	KindOwnersBelow
 	// KindZonesBelow are the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial is the last serial of (View, Name), served by a zone that is gone: *LastSerial. Without a name
-	// it is the floor after a restore, for names without last serial.
+	// KindLastSerial is the last serial of (View, Name), by a zone that is gone: *LastSerial. Without a name: the floor
+	// after a restore.
 	KindLastSerial
-	// KindCut is the cut that the zone with uid Zone counts for the delegated child with uid Object: *CountedCut.
+	// KindCut is the cut that Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
-	// KindRules are the rules of Delegations for Namespace in the zone with uid Zone: *NamespaceRules.
+	// KindRules are the rules of Delegations for Namespace in Zone: *NamespaceRules.
 	KindRules
 	// KindWork is the outbox item with id Object: *Work.
 	KindWork
 	// KindWithdrawal is the withdrawal of Namespace in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeign are data of namespaces other than Namespace in a zone: *Foreign. With Zone, the uid, alone: the
-	// number of records. With Name, too: their names, among the first FirstKeys records. With View, Name and Object,
-	// the uid: delegated zones, among the first FirstKeys below.
+	// KindForeign are data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records. With
+	// Name, too: their names, among the first FirstKeys records. With View, Name and Object, the zone's uid: delegated
+	// zones, among the first FirstKeys below.
 	KindForeign
-	// KindAwaited says whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
-	// (View, Name): *Awaited.
+	// KindAwaited: whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at (View,
+	// Name): *Awaited.
 	KindAwaited
-	// KindTouched says whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it;
-	// with View and Name instead, whether objects wait at or below that name; with all four, whether zones have names
-	// there: *Awaited. Any may be stale: no refusal rests on it, and a cascade scans again.
+	// KindTouched: whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it; with
+	// View and Name instead, whether objects wait at or below that name; with all four, whether zones have names there:
+	// *Awaited. Any may be stale: no refusal rests on one, and a cascade scans again.
 	KindTouched
 )
 
-// Key names a fact. Fields not used by the Kind are zero: keys are comparable.
+// Key names a fact. Fields unused by the Kind are zero: keys are comparable.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -82,8 +82,7 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of the record (Namespace, Object) at Owner in the zone with that uid: *Member. Cascades list
-// these keys; decisions read the record's object.
+// MemberKey is the key of a record in a zone: *Member. Cascades list these keys; decisions read the record's object.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -98,35 +97,34 @@ func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
-// AwaitedKey asks for Delegations waiting for a zone object.
+// AwaitedKey is for Delegations that wait for a zone object.
 func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// RecordsAwaitKey asks for Records of a namespace waiting at a name.
+// RecordsAwaitKey is for Records of a namespace that wait at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
-// TouchedKeys returns the keys of KindTouched for a new zone, which is the object (namespace, object), at a name.
+// TouchedKeys returns the keys of KindTouched for a new zone.
 func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited says whether any object waits.
+// Awaited reports waiting objects.
 type Awaited struct{ Any bool }
 
-// FloorKey asks for the first serial of names after a restore.
+// FloorKey is for the first serial after a restore.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey asks for the withdrawal of a namespace in the zone with that uid. Zones below change it with their
-// own object, so it is compared by its own revision.
+// WithdrawalKey is compared by its own revision: zones below change it with their own object.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey asks for the rules of Delegations for a namespace in a zone.
+// RulesKey is for a namespace's rules of Delegations.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }

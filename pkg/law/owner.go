@@ -20,7 +20,7 @@ import (
 // Digest is the SHA-256 of rdata as defined.
 type Digest [sha256.Size]byte
 
-// MarshalText writes raw base64, 43 characters: the digest is in every owner key.
+// MarshalText writes raw base64, 43 characters: every owner key has digests.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
@@ -35,58 +35,54 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DigestOf hashes rdata as defined.
+// DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a distinct (type, rdata, ttl) at an owner; Count is the number of objects with it.
+// OwnerValue is a distinct (type, rdata, ttl), and the Count of objects with it.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
 	// TTL is nil if inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests is the number of tenants' objects by underscore rules (S4.14).
+	// Guests of these are by underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
-	// Size is the wire length of the rdata in octets.
-	Size int `json:"s"`
-	// SPF is set for an SPF policy.
-	SPF bool `json:"p,omitempty"`
+	// Size is in octets on the wire.
+	Size int  `json:"s"`
+	SPF  bool `json:"p,omitempty"`
 }
 
-// Owner has the data and claims of a name in a zone.
+// Owner is the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut are values of the cuts of delegated children (S6.3), without sizes. While records move to or from a child,
-	// both may give an RRset.
+	// Cut are values of children's cuts (S6.3), without sizes. While records move to or from a child, both may give an
+	// RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records with this base name, by namespace (S4.7): here, since every decision reads the owners
-	// above its name.
+	// Claims count the records with this base name (S4.7): here, since every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named are the namespaces for which Delegations name this name (S4.20), sorted: here for the same reason.
 	Named []Naming `json:"n,omitempty"`
-	// Own is the number of own records at an underscore name, and at the wildcard right below (S4.14). Claims count
-	// those at other names.
+	// Own counts own records at an underscore name, and at the wildcard right below (S4.14). Claims count the others.
 	Own int `json:"o,omitempty"`
-	// Pointers is the number of own records that send clients to hosts with this base name (S4.26).
+	// Pointers counts own records that lead to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming is the number of Delegations that name a name for a namespace.
+// Naming counts Delegations that name a name.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds the namespaces for which Delegations name the same name.
+// MaxNamed bounds the namespaces of a name.
 const MaxNamed = 64
 
-// IsNamedFor reports whether Delegations name the name for a namespace.
+// IsNamedFor reports whether Delegations name it for a namespace.
 func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to the Delegations that name the name for a namespace. False: a removed one was not
-// counted.
+// CountNaming adds n, 1 or -1, to a Naming. False: a removed one was not counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -100,7 +96,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the stored form of the owner; nil if empty.
+// Fact returns the stored form; nil if empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -108,8 +104,7 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim is the number of a namespace's records with a base name, by kind of rule (S4.17). Tenants' records by
-// underscore rules do not count (S4.14).
+// Claim counts a namespace's records by kind of rule (S4.17), without tenants' by underscore rules (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -118,33 +113,32 @@ type Claim struct {
 	Underscore int    `json:"u,omitempty"`
 }
 
-// Count is the number of a namespace's records in a zone.
+// Count counts a namespace's records in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member has the order of a record in cascades.
+// Member orders a record in cascades.
 type Member struct {
 	UID string `json:"uid"`
-	// Created is the object's creation time, unix seconds (S2.8).
+	// Created is the creation time, unix seconds (S2.8).
 	Created int64 `json:"t"`
 }
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
-	// Names is the number of names with data of records.
-	Names int
-	// Claims are the sums by namespace.
+	// Names with data of records.
+	Names  int
 	Claims []Claim
-	// Named is the number of names that Delegations name, NamedFor by namespace.
+	// Named is the number of names with Naming, NamedFor by namespace.
 	Named    int
 	NamedFor []Naming
-	// Pointed are the first MaxPointed names without records to which own records send clients.
+	// Pointed are the first MaxPointed names with Pointers and no records.
 	Pointed []name.Rel
 	GuestsBelow
 }
 
-// NamesOthers reports whether Delegations name a name there for others, and not for the namespace.
+// NamesOthers reports whether a name there is named for others, and not for the namespace.
 func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -153,7 +147,7 @@ func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
-// Add counts the owner at a name below up. Owners come in key order.
+// Add counts the owner at a name below up, in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
@@ -186,9 +180,9 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
-	// MaxDS bounds the DS of a child zone in the parent (S12.3). Records leave room for them in a DS RRset.
+	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
-	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
+	// MaxPointed bounds the hosts of a record that are looked up (S4.26).
 	MaxPointed = 8
 )
 
@@ -214,19 +208,19 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether other contributions than c, which is counted, give values of its type.
+// SharesType reports whether contributions other than c, which is counted, have its type.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether the name has an SPF policy with another digest.
+// HasOtherSPF reports whether there is another SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the name has a value of the type with another digest.
+// HasOther reports whether the type has another value.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -235,11 +229,10 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// HasCut reports whether the cut of a delegated child has data at the name.
+// HasCut reports whether a child's cut has data at the name.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of a contribution, with their wire lengths. guests is 1 for the record of a
-// guest (S4.14), else 0.
+// AddContribution counts values with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -264,7 +257,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution is the reverse of AddContribution. False: a value was not counted.
+// RemoveContribution reverses AddContribution. False: a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -281,7 +274,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// RRsetTTL returns the TTL of the RRset of records: smallest explicit TTL, inherited, or both (S5.2, S6.7).
+// RRsetTTL returns the TTL of the RRset of records (S5.2, S6.7).
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -305,7 +298,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n, 1 or -1, to the count of each value of a cut's RRset.
+// CountCut adds n, 1 or -1, to each value of a cut's RRset.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -342,7 +335,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns the number and octets of the different values of a type.
+// CountDistinct returns number and octets of the different values of a type.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -369,7 +362,7 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets returns the number of RRsets at the owner.
+// RRsets returns their number.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -403,8 +396,7 @@ func (c *Claim) counted(a rules.Admission) *int {
 // Names reports whether the claim is more than own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to the records of a namespace with this base name; own: the zone's own namespace.
-// False: a removed record was not counted.
+// CountClaim adds n, 1 or -1, to a claim; own: the zone's own namespace. False: a removed record was not counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true
@@ -422,7 +414,7 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	return all
 }
 
-// ClaimOf returns the claim of a namespace; nil for none.
+// ClaimOf returns nil for none.
 func (o *Owner) ClaimOf(namespace string) *Claim {
 	if o != nil {
 		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Outcome is the result of a decision: exactly one of Plan, Refusal and Need.
+// Outcome is exactly one of Plan, Refusal and Need.
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
@@ -20,7 +20,7 @@ type Outcome struct {
 	Need []Key
 }
 
-// Plan is a decided write: the object of the request, Writes, and the zone's object if Zone is set.
+// Plan is the write of the request's object, of Writes, and of the zone's object if Zone is set.
 type Plan struct {
 	// Record is the placement of the record; nil: deleted.
 	Record *Placement
@@ -29,9 +29,9 @@ type Plan struct {
 	Writes []Write
 	// Work is an outbox item to write, nil for none (I4).
 	Work *Work
-	// PendingCuts name the children whose cuts the parents must count anew.
+	// PendingCuts name children whose cuts the parents must count again.
 	PendingCuts []PendingCut
-	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former keys.
+	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former ones.
 	Orphan, OrphanBefore *Waiting
 	// Delegation is the placement of the Delegation; nil: deleted.
 	Delegation *DelegationPlacement
@@ -40,24 +40,24 @@ type Plan struct {
 	Warnings []Warning
 }
 
-// Warning is for the client of the write.
+// Warning is for the client.
 type Warning struct {
-	// Rule is the sentence of docs/semantics.md that the warning is about, as S5.14; "": it is about none.
+	// Rule is the sentence of docs/semantics.md, as S5.14; "": none.
 	Rule string
-	// Reason is set if another write may answer the warning.
+	// Reason: another write may answer the warning.
 	Reason, Text string
-	// Host is the name at which any data answers the warning; zero for others.
+	// Host is the name where any data answers the warning; zero for others.
 	Host name.Name
 }
 
 func (p *Plan) Warn(rule, format string, args ...any) { p.WarnOf(rule, "", format, args...) }
 
-// WarnOf adds a warning that another write may answer.
+// WarnOf adds a warning with Reason.
 func (p *Plan) WarnOf(rule, reason, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
-// WarnOfHost adds a warning answered by data at a host.
+// WarnOfHost adds a warning with Host.
 func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
@@ -68,21 +68,21 @@ type Write struct {
 	Value any
 }
 
-// Placement is the place of a record after a decision.
+// Placement is a record's place after a decision.
 type Placement struct {
 	FQDN name.Name // zero if unknown
 	View string
 	Zone *Ref // nil: not adopted
-	// Admission is the kind of rule that admits the record; "": not adopted.
+	// Admission is the admitting kind of rule; "": not adopted.
 	Admission rules.Admission
 	Serial    serial.Serial
 	Reason    string // reason of the condition Adopted
 	Message   string
-	// HasClass is Zone.HasClass. Served is set if the zone is Served, and settled with the record.
+	// HasClass is Zone.HasClass. Served: the zone is Served, and settled with the record.
 	HasClass, Served bool
-	// Stays is set if the record stays as it is, and only its status changes.
+	// Stays: the record stays, and only its status changes.
 	Stays bool
-	// EndsAt is about the end of the record's period, unix seconds; 0: no period (S2.12).
+	// EndsAt estimates the end of the record's period, unix seconds; 0: no period (S2.12).
 	EndsAt int64
 }
 
@@ -94,33 +94,31 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
-	// TakesOver is set if a new zone has names or zones of the zone above.
+	// TakesOver: a new zone has names or zones of the zone above.
 	TakesOver bool
 	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held is set if the change begins a hold (S7.5). Young are removals that would begin a hold, were the RRsets
-	// older; nil: none.
+	// Held: the change begins a hold (S7.5). Young removals would, were the RRsets older; nil: none.
 	Held  bool
 	Young *Excess
-	// News for namespaces that no answer tells of the step.
+	// News for namespaces that get no answer.
 	News []News
 	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 
 const (
-	// NewsNameHidden: records by underscore rules hide the name from a wildcard (S4.25).
+	// NewsNameHidden: guests hide the name from a wildcard (S4.25).
 	NewsNameHidden = "NameHidden"
-	// NewsHostTaken: another namespace has a host to which own records send clients (S4.26).
+	// NewsHostTaken: another namespace has a host to which own sends clients (S4.26).
 	NewsHostTaken = "HostTaken"
 )
 
-// News is the effect of another namespace's step, or of a cascade, on a name, told by an Event.
+// News is an Event about the effect of another namespace's step, or of a cascade, on a name.
 type News struct {
 	Reason string
 	Name   name.Name
-	// Wildcard is the wildcard that no longer answers the name, for its tenant Namespace. Both are zero in news for
-	// the zone's own namespace.
+	// Wildcard no longer answers the name, for its tenant Namespace. Both are zero for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }
@@ -128,17 +126,17 @@ type News struct {
 // Settled reports whether the content after the change may be delivered.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
-// Condition is a decided condition; Status is "True", "False" or "Unknown".
+// Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// OweCut adds the pending cut of a child, if it has a parent.
+// OweCut adds a child's pending cut, if there is a parent.
 func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}
 }
 
-// DelegationPlacement is the zone where a Delegation is in force, nil for none, and the reason.
+// DelegationPlacement is the zone of a Delegation in force, nil for none, and the reason.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -11,14 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A record that sends clients to a host lets the host's holder answer for the record's name. So owners count such
-// own records, and a tenant's claim there is told (S4.26).
+// A host's holder answers for records that lead to it. So owners count such own records, and a tenant's claim there is
+// told (S4.26).
 
-// PointerTypes are the types by which clients look for the address of a host.
+// PointerTypes lead clients to the address of a host.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}
 
-// ListPointed returns the base names of the first MaxPointed hosts of a zone to which the contribution sends
-// clients, without repetition or the apex; nil for a nil contribution.
+// ListPointed returns the base names of the first MaxPointed hosts in a zone to which c leads, each once, without the
+// apex. c may be nil.
 func (c *Contribution) ListPointed(zone name.Name) (bases []name.Rel) {
 	if c == nil || !slices.Contains(PointerTypes, c.Type) {
 		return nil

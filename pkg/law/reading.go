@@ -9,17 +9,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts. The decision stops at the first missing fact: Get panics with lacking, and
-// Decide returns a Need. No other code panics or recovers like this.
+// Reading gives a decision its facts. At the first missing fact Get panics with lacking, and Decide returns a Need. No
+// other code panics or recovers like this.
 type Reading struct {
 	seen  *Seen
 	needs []Key
 }
 
-// lacking is the panic value of a decision with needs.
 type lacking struct{}
 
-// Decide runs a decision. Facts in seen count as unused until the decision reads them.
+// Decide runs a decision. Facts in seen count as unused until read.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -50,7 +49,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// AskAll requests several facts, so that they are fetched in one round trip.
+// AskAll requests several facts, for a single round trip.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -65,7 +64,7 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// ReadAnew has the caller read every fact again at the same moment.
+// ReadAnew has the caller read all facts again at one moment.
 func (r *Reading) ReadAnew() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
@@ -73,7 +72,7 @@ func (r *Reading) ReadAnew() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding of a zone with a name.
+// HoldingOf is for a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
@@ -90,7 +89,7 @@ func (r *Reading) ZoneOf(h *Holding) *Zone {
 	return z
 }
 
-// StandingAt returns the zone of a place and its holding, nil if the zone is gone or pending.
+// StandingAt returns a zone and its holding, nil if gone or pending.
 func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
@@ -99,8 +98,7 @@ func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest name at or above n held by a zone of the view, and the holding (S2.1); nil for
-// none.
+// FindEnclosing returns the longest name at or above n of a zone in the view, and its holding (S2.1); nil for none.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -115,10 +113,10 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	return name.Name{}, nil
 }
 
-// RuledFor returns the zone with the rules of Delegations for a namespace.
+// RuledFor adds the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
-// RuledWithout is RuledFor without the rules of a named Delegation.
+// RuledWithout is RuledFor without a named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -138,13 +136,13 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know the zone (S1.8), by rules of Delegations, too.
+// ZoneKnownTo reports whether the namespace may know the zone (S1.8), also by Delegations.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the zone's contact to a refusal that its owner can lift, for a namespace that knows the zone
-// (S1.8). The zone is a result of RuledFor.
+// NameContact adds the contact of z, a result of RuledFor, to a refusal that its owner can lift, for a namespace that
+// may know it (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -18,27 +18,27 @@ type Record struct {
 	Type                 rdata.Type
 	TTL                  *uint32
 	Values               []rdata.Value
-	// Repeated are further spellings or repetitions of values: Values has each once (RFC 2181 §5).
+	// Repeated are further spellings of values: Values has each once (RFC 2181 §5).
 	Repeated []rdata.Value
 	// Created is the creation time, unix seconds.
 	Created int64
-	// Terminating is set if the record or its namespace is being deleted: no zone takes it in (S2.6).
+	// Terminating: the record or its namespace is being deleted, so no zone takes it in (S2.6).
 	Terminating bool
-	// WaitsOnConflict is set if a create refused for data at the name is stored and waits (S2.14).
+	// WaitsOnConflict: a create refused for data at the name is stored and waits (S2.14).
 	WaitsOnConflict bool
 }
 
 // Absolute reports whether the name is absolute (S1.1).
 func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 
-// Adopted is the contribution of a record to its zone.
+// Adopted is a record's contribution to its zone.
 type Adopted struct {
 	Zone Ref
 	// FQDN is the record's name if Owner is zero: the owner of an absolute name follows from the zone.
 	FQDN name.Name
-	// EndsAt is about the end of the record's period, unix seconds; 0: no period (S2.12).
+	// EndsAt estimates the end of the record's period, unix seconds; 0: no period (S2.12).
 	EndsAt int64
-	// Admission is the kind of rule that admits the record, as counted in the claim (S4.7).
+	// Admission is the kind of the admitting rule, as counted in the claim (S4.7).
 	Admission rules.Admission
 	Contribution
 }

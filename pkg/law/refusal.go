@@ -14,30 +14,30 @@ import (
 type RefusalKind int
 
 const (
-	// Forbidden is 403: the owner of a zone or an administrator could allow the request.
+	// Forbidden is 403: an owner or administrator could allow the request.
 	Forbidden RefusalKind = iota
 	// Invalid is 422: the object must be different.
 	Invalid
 	// Duplicate is 422 with cause FieldValueDuplicate (S1.5).
 	Duplicate
-	// Later is 429: the same request may pass when cascades are through (S2.10).
+	// Later is 429: the same request may pass after cascades (S2.10).
 	Later
-	// Unmet is 412: a prerequisite of the request is not met (S10.5).
+	// Unmet is 412: a prerequisite is not met (S10.5).
 	Unmet
 )
 
-// Refusal is the rule that refuses a request, and the remedy. The ledger turns it into an API status.
+// Refusal is a rule against a request, and the remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason is the condition reason of an object refused in a cascade.
+	// Reason for the condition of an object refused in a cascade.
 	Reason  string
 	Message string
-	// Rule is the rule of docs/semantics.md cited by Message, as S4.8; "" for none.
+	// Rule of docs/semantics.md cited by Message, as S4.8; "" for none.
 	Rule string
-	// Contact of the zone whose owner can lift the refusal; "": not told.
+	// Contact of the owner who can lift the refusal; "": not told.
 	Contact string
 }
 
@@ -51,15 +51,14 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// NewLater returns a refusal for now: the same request may pass later.
+// NewLater refuses for now: the same request may pass later.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// cited matches the rules cited in a format.
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the rule cited last in a format. Formats are sentences of this program, without any input.
+// ruleOf returns the rule cited last in a format. Formats have no input.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {
@@ -68,7 +67,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite returns a message with its rule behind it, as conditions have it; "": it has none.
+// Cite adds the rule behind a message, as in conditions; "": none.
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text
@@ -109,7 +108,7 @@ const (
 	WarningTakesAway     = "TakesAway"
 )
 
-// ViewOf describes the view that an object with a zoneRef to z may have (S1.4).
+// ViewOf describes the view of an object with a zoneRef to z (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {
 		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"
@@ -124,7 +123,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage says that zoneRef leads to no zone, in the same words if the namespace may not know the zone (S2.3).
+// AbsentMessage has the same words for an absent zone and one that the namespace may not know (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -132,8 +131,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a locked name. The reason is not Moving, which is for Records that had a zone: an object
-// refused in a cascade waits like others.
+// RefuseMoving refuses a locked name. ReasonMoving is for Records that had a zone: an object refused in a cascade waits
+// like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -7,24 +7,23 @@ import (
 	"iter"
 )
 
-// Seen has the facts known to a decision. A nil value is a fact, too: the store has nothing there. Some ten facts
-// are a list; a name of 120 labels, or hosts of such names, take hundreds: beyond FewKeys there is an index.
+// Seen has the facts of a decision. A nil value is a fact: the store has nothing. A few are a list; beyond FewKeys, for
+// long names or hosts, there is an index.
 type Seen struct {
-	// Look puts a fact into Seen if it needs no reading, and reports whether it did. Optional.
+	// Look puts a fact into Seen if that needs no reading, and reports whether it did; nil: none.
 	Look func(Key) bool
 
 	facts []fact
 	index map[Key]int
 }
 
-// FewKeys is the number of keys up to which a linear search is cheapest.
+// FewKeys is the number of keys up to which linear search is cheapest.
 const FewKeys = 32
 
 type fact struct {
 	key   Key
 	value any
-	// used is set if the last decision rests on the fact.
-	used bool
+	used  bool
 }
 
 func NewSeen() *Seen { return &Seen{facts: make([]fact, 0, 12)} }
@@ -85,7 +84,7 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-// Used reports whether the last decision rests on the fact.
+// Used reports whether the last decision used the fact.
 func (s *Seen) Used(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used

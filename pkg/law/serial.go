@@ -10,10 +10,10 @@ import (
 )
 
 // NextSerial returns the serial after last (S6.8): last+1, or the day's first serial YYYYMMDD00 (UTC) if ahead, or
-// minimum if ahead and not consumed yet (usedMinimum).
+// minimum if ahead and not consumed (usedMinimum). last 0: none.
 //
-// Being ahead is not transitive (RFC 1982 §3.2): a serial ahead of the day's may be behind last. So the result is
-// ahead of last, too; a minimum too far away waits for a later serial. last 0: no serial before.
+// Being ahead is not transitive (RFC 1982 §3.2): a serial ahead of the day's may be behind last. So the result is ahead
+// of last, too; a minimum too far away waits.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
@@ -36,13 +36,13 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 // LastSerial is the last serial of a name, kept for expire seconds, 60 days at most (S6.10).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the rest of this time in seconds.
+	// Left is the rest of this time, seconds.
 	Left int64 `json:"left,omitempty"`
-	// Jump is the least number by which restores raised serials, for the floor after a restore; else 0.
+	// Jump is the least raise of serials by restores, for the floor; else 0.
 	Jump uint32 `json:"jump,omitempty"`
-	// By is the namespace of the zone that had the name.
+	// By is the namespace of the zone.
 	By string `json:"by,omitempty"`
-	// From is the zone that was removed there, or ended, with the zones whose records were on their way to it. A zone
-	// made anew at the name takes in the records that are still on their way (S2.10).
+	// From is the zone removed or ended there, with the zones whose records were on their way to it. A zone made anew
+	// takes them in (S2.10).
 	From []Origin `json:"from,omitempty"`
 }

@@ -11,18 +11,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a delegated child whose cut the parent must count anew. View and FQDN are the child's at the time
-// of the change.
+// PendingCut names a child whose cut the parent must count again. View and FQDN are those at the change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
 	View   string    `json:"view,omitempty"`
 	FQDN   name.Name `json:"fqdn"`
-	// Own is set if the removal is an act of the parent's own namespace (S7.7).
+	// Own: an act of the parent's own namespace (S7.7).
 	Own bool `json:"own,omitempty"`
 }
 
-// Same reports whether both have the same parent and child.
+// Same reports whether parent and child are the same.
 func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
@@ -32,10 +31,9 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // target of the zoneRef
-	// Moves is set for a record on its way to another zone (S2.9).
+	// Moves: on its way to another zone (S2.9).
 	Moves bool
-	// KeptOut is the namespace that held the name when the record began to wait by annotation (S2.15), stored with
-	// the key, which no client reads (S1.8).
+	// KeptOut held the name when the record began to wait by annotation (S2.15). No client reads this key (S1.8).
 	KeptOut string
 }
 
@@ -47,44 +45,41 @@ type Work struct {
 	Scans  []Scan `json:"scans"`
 	// Zones have a StandingWork with this ID until the work is through.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked is set if no zone has such a mark: each step is delivered as it comes (S7.2). By is the namespace of
-	// the zone then.
+	// Unmarked: no zone has a mark, and each step is delivered as it comes (S7.2). By is the zone's namespace.
 	Unmarked bool `json:"unmarked,omitempty"`
-	// Purge is the uid of a zone that is gone, whose internal keys are removed at the end.
+	// Purge is the uid of a removed zone, whose internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone, if pending: a rule may make it anew when the work is through (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is set if the zone ended, or went while its end was due: zones below without another rule end, too
-	// (S3.8).
+	// Ends: the zone ended, or went while its end was due; zones below without a rule end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
-	// Releases are namespaces whose withdrawals in the zone Releasing end with the work (S2.5).
+	// Releases are namespaces whose withdrawals in Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is the base name where data without a rule gives way to a namespace that a rule names (S2.13).
+	// Yields is the base name where data without a rule gives way (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
-	// Had is the former header of the ended zone, for Delivery to withdraw.
+	// Had is the former header, for Delivery to withdraw.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace of the work, which waits until that comes back (S2.6).
+	// Left is a terminating namespace: the work waits until it comes back (S2.6).
 	Left string `json:"left,omitempty"`
-	// Times counts extensions. The runner begins again after each.
+	// Times counts extensions, each of which restarts the runner.
 	Times int `json:"times,omitempty"`
-	// Damaged are records that could not be read. The item stays until they can.
+	// Damaged are unreadable records, for which the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
 	// TakesIn is StandingWork.TakesIn at the beginning.
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
-	// Runner is the server that runs a longer work.
+	// Runner is the server of a longer work.
 	Runner string `json:"runner,omitempty"`
-	// Cursor is the progress, nil at the beginning. Another server goes on behind.
+	// Cursor is the progress, nil at the beginning: another server goes on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor is the last decided candidate in the order of candidates.
+// Cursor is the last decided candidate, in their order.
 type Cursor struct {
-	// Times of the item. After an extension the work begins again.
 	Times int `json:"times,omitempty"`
-	// Moved is set when all moving records have moved; the others follow.
+	// Moved: all moving records have moved; the others follow.
 	Moved   bool   `json:"moved,omitempty"`
 	Rank    int    `json:"rank,omitempty"`
 	Created int64  `json:"created,omitempty"`
@@ -105,7 +100,7 @@ type Place struct {
 type ScanKind string
 
 const (
-	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is that of a removed zone.
+	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is a removed zone's.
 	ScanMembers ScanKind = "members"
 	// ScanWaiting: objects waiting at or (not Exact) below (View, Name).
 	ScanWaiting ScanKind = "waiting"
@@ -114,14 +109,14 @@ const (
 	ScanReferring ScanKind = "referring"
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below
-	// (View, Name) or for Target, at a cost of these namespaces alone.
+	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below (View,
+	// Name) or for Target, at the cost of these namespaces alone.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), with At also there, whose parent may have changed.
 	ScanZones ScanKind = "zones"
 )
 
-// Scan is a range of objects to decide anew.
+// Scan is a range of objects to decide again.
 type Scan struct {
 	Kind   ScanKind  `json:"kind"`
 	Zone   string    `json:"zone,omitempty"`
@@ -145,8 +140,8 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes the zone b. above is the nearest zone above b in the scan, nil
-// if that is at or above the scan's name. A zone known to be below another is that zone's matter (S3.4).
+// Concerns reports whether a scan of zones includes b. above is the nearest zone above b in the scan, nil if at or
+// above the scan's name. A zone known to be below another is left to that one (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -154,8 +149,8 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Of(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn) with the holding h, which refers to Target
-// and is not below (S1.6).
+// RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target and is not below
+// (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))
@@ -167,7 +162,7 @@ func (w *Waiting) For(s *Scan) bool {
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
 }
 
-// Release adds the release of records and zones of namespaces from z.
+// Release adds the release of namespaces from z.
 func (w *Work) Release(z *Zone, namespaces []string) {
 	w.Releasing = z.UID
 	w.Releases = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(w.Releases), namespaces...))))
@@ -177,7 +172,7 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
-// RulesChanged reports whether the work follows a change of the rules of a zone.
+// RulesChanged reports whether the work follows a change of rules.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

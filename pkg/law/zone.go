@@ -22,17 +22,17 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings are settings of the object that the zone has without a decision.
+// ZoneSettings take effect without a decision.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
 	Terminating   bool
 	// Grace is the withdrawalGracePeriod in seconds (S3.6).
 	Grace int64
-	// HasClass is set if the object names a class.
+	// HasClass: the object names a class.
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the
-	// serial of kubi.zone/publish-deletions; nil: none (S7.5).
+	// MaxDeletePercent of RRsets may go at once by own. Publish is the serial of kubi.zone/publish-deletions; nil: none
+	// (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
@@ -41,40 +41,38 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules decide which records and zones a zone takes in. A change has data decided anew (ChangedRules, S2.5): a
-// setting read by decisions about records belongs here.
+// ZoneRules decide about records and zones, which are decided again after a change (ChangedRules, S2.5): a setting read
+// by decisions about records belongs here.
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
 	RecordsPerNamespace int64
 }
 
-// Zone is a zone as its object says.
+// Zone is the state of a zone object.
 type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// Made are the RRsets of spec.nameServers, MadeNames the hosts at or below the apex, all own (S6.2). Complete
-	// fills both.
+	// Made are the RRsets of spec.nameServers, MadeNames its hosts at or below the apex, all own (S6.2). Complete fills
+	// both.
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending is set if the zone has no name: it waits for ZoneRef, or for a rule at Wanted after its end (S3.2).
+	// Pending: no name, waiting for ZoneRef, or for a rule at Wanted after its end (S3.2).
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending is set for a pending zone that ended, until its data is released. Only then can it be made anew: its
-	// uid names the keys to remove.
+	// Ending: a pending zone that ended, until its data is released. It cannot be made anew before: its uid names the
+	// keys to remove.
 	Ending bool
-	// Served is set if the zone is delegated and servable, and no class has any data of it. Settled content of a
-	// zone without class is Ready then (S6.13).
+	// Served: delegated and servable, and no class has data of the zone. Settled content is Ready then (S6.13).
 	Served bool
-	// ClassNameServers is set if every class has name servers of its own for the zone, so that apex NS are not
-	// delivered (S6.15).
+	// ClassNameServers: every class has its own name servers, so apex NS are not delivered (S6.15).
 	ClassNameServers bool
 
 	Serial serial.Serial
-	// SettledSerial is the serial delivered at the last write of the zone.
+	// SettledSerial was delivered at the last write.
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
@@ -82,14 +80,14 @@ type Zone struct {
 	Rows, RRsets int
 	Deletions    Deletions
 
-	// given are the rules of Delegations for the namespace of the decision (RuledFor).
+	// given are the rules of Delegations (RuledFor).
 	given []rules.Rule
 }
 
-// FQDN is the zone's name.
+// FQDN returns the name.
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 
-// Complete computes Made and MadeNames.
+// Complete sets Made and MadeNames.
 func (z *Zone) Complete() {
 	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
@@ -115,8 +113,8 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone is the namespace's, or has a rule for it. For others a zoneRef leads to no zone
-// (S2.3): refusals must not tell names and views of zones (S1.8).
+// knownTo reports whether the zone is the namespace's, or has a rule for it. To others it is absent (S2.3): refusals
+// tell no names (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -129,9 +127,8 @@ func (z *Zone) knownTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces with different rules, whose records are decided anew (S2.5). None, but
-// changed, means all: another limit, a rule for any namespace, or a rule with shared: true, which gives names to own
-// (S4.10).
+// ChangedRules returns the namespaces whose records are decided again (S2.5). None, but changed, means all: another
+// limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -163,8 +160,8 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names that rules of the Zone name for other namespaces than before, sorted: data there is
-// decided anew (S4.20).
+// ChangedNames returns the names, sorted, that the Zone's rules name for other namespaces than before: data there is
+// decided again (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
 	for len(had)+len(has) > 0 {
@@ -183,7 +180,7 @@ func ChangedNames(before, after *Zone) (names []name.Rel) {
 	return names
 }
 
-// ScansAt returns scans of all data at and below names of the zone.
+// ScansAt returns scans of all data at and below names.
 func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	for _, n := range names {
 		if at, err := n.In(z.FQDN()); err == nil {
@@ -194,7 +191,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules identifies the rules of z, a result of RuledFor, for records or zones of the namespace.
+// DigestRules identifies a namespace's rules for records or zones in z, a result of RuledFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.given) {
@@ -210,25 +207,24 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether own records have this base name, but for those at underscore names.
+// IsOwn reports whether own records, except at underscore names, have this base name.
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
 }
 
-// HasTenant reports whether a tenant has a claim at the owner.
+// HasTenant reports whether a tenant has a claim.
 func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions are the numbers of the brake on mass deletion (S7.5).
+// Deletions has the brake's numbers (S7.5).
 type Deletions struct {
-	// Own is the number of RRsets added by the zone's own namespace, less those removed. Only differences matter.
+	// Own is the number of RRsets added by own, less those removed. Only differences matter.
 	Own int
 	// Since is the beginning of the present period, unix seconds.
 	Since int64
-	// Least has the least numbers of the present period and the two before, without the content since the last
-	// write.
+	// Least has the least numbers of the present period and the two before, without the content since the last write.
 	Least [3]Stock
 	// Most is the stock at the greatest Own of the present period; nil: removals were let through beforehand (S7.9).
 	Most *Stock
@@ -240,8 +236,8 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt counts the types at a name, with the SOA and spec.nameServers. NS counts at each apex, which needs it. It
-// modifies types.
+// TypesAt counts the types at a name, with the SOA, spec.nameServers, and NS at each apex, which needs it. It modifies
+// types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -253,16 +249,15 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations are stored beside those of the Zone (S4.3), in a key for each namespace, so that a decision
-// reads one key. These keys change only with the Zone object, as every key of a zone (I5). The number of Delegations
-// in the holding saves other zones that fact.
+// Rules of Delegations have a key for each namespace (S4.3), so a decision reads one. The keys change only with the
+// Zone object (I5). The number of Delegations in the holding saves other zones that fact.
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the zone without rules of Delegations, as stored and cached for all namespaces.
+// WithoutGiven returns the zone without rules of Delegations, as stored and cached.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -272,7 +267,7 @@ func (z *Zone) WithoutGiven() *Zone {
 	return &out
 }
 
-// WithDelegated returns a copy of the zone with rules of Delegations for a namespace.
+// WithDelegated returns a copy with rules of Delegations for a namespace.
 func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	out := *z
 	out.given = make([]rules.Rule, len(delegated))
@@ -282,19 +277,19 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are the rules of Delegations for a namespace in a zone, by name of the Delegation.
+// NamespaceRules are a namespace's rules of Delegations in a zone, by Delegation.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }
 
-// DelegatedRule is the rule of a Delegation, in the namespace of the zone.
+// DelegatedRule is the rule of a Delegation, in the zone's namespace.
 type DelegatedRule struct {
 	Name string     `json:"n"`
 	UID  string     `json:"u"`
 	Rule rules.Rule `json:"r"`
 }
 
-// CountOctets returns the size of a rule for MaxDelegatedOctets: about the stored size.
+// CountOctets estimates the stored size, for MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
 	n := len(d.Name) + len(d.UID) + 32 // with room for ds
 	for i := range d.Rule.Records {

@@ -13,14 +13,13 @@ import (
 
 // FrozenZones are the zones whose content does not match their hash.
 type FrozenZones struct {
-	// Find lists them.
 	Find func() []cache.ObjectName
 
 	mu    sync.Mutex
 	known map[cache.ObjectName]bool
 }
 
-// FindChanges lists the zones again, and returns those that are new in the list and those that have left it.
+// FindChanges lists the zones again, and returns the zones new or missing in the list.
 func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,15 +24,15 @@ import (
 
 // Indexes of the informers.
 const (
-	// byUID: Zones by their UID, Deliveries by that of their zone.
+	// byUID: Zones by UID, Deliveries by that of the zone.
 	byUID = "uid"
-	// byClass: Deliveries by the name of their class, Zones by the names of the Bind9Clusters in their spec.
+	// byClass: Deliveries by class, Zones by the Bind9Clusters in their spec.
 	byClass = "class"
 	// byFQDN: Zones with a serial. A pending zone has no name (S3.2).
 	byFQDN = "fqdn"
 )
 
-// indexBy returns an index by a value; objects with an empty value are left out.
+// indexBy leaves out objects with an empty value.
 func indexBy[T any](value func(*T) string) cache.IndexFunc {
 	return func(object any) ([]string, error) {
 		if of := value(object.(*T)); of != "" {
@@ -42,7 +42,6 @@ func indexBy[T any](value func(*T) string) cache.IndexFunc {
 	}
 }
 
-// trimObject drops the managed fields.
 func trimObject(object any) (any, error) {
 	if of, ok := object.(metav1.Object); ok {
 		of.SetManagedFields(nil)
@@ -50,7 +49,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone keeps the parts that classes, feeds and status need: a spec may be long.
+// trimZone keeps the parts for classes, feeds and status: a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
@@ -63,29 +62,29 @@ func trimZone(object any) (any, error) {
 	return object, nil
 }
 
-// KeyOf returns the key of a Delivery in the Loop.
+// KeyOf returns the key in the Loop.
 func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
 
-// Index finds the objects that decide Ready in informers. Its objects must not be modified.
+// Index finds the objects that decide Ready. Do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
+	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer
 
-	// stop unregisters from the informer of Namespaces, which outlives the index.
+	// stop unregisters from Namespaces, an informer that outlives the index.
 	stop func()
 }
 
-// Close ends the calls for changed Namespaces.
+// Close ends calls for Namespaces.
 func (x *Index) Close() {
 	if x.stop != nil {
 		x.stop()
 	}
 }
 
-// Prepare sets transforms and indexes of the informers, which the caller starts afterwards.
+// Prepare sets transforms and indexes. Start the informers afterwards.
 func (x *Index) Prepare() error {
 	return errors.Join(
 		x.Zones.SetTransform(trimZone), x.Deliveries.SetTransform(trimObject), x.Classes.SetTransform(trimObject),
@@ -114,8 +113,8 @@ func (x *Index) Prepare() error {
 	)
 }
 
-// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted one. It
-// returns when the changes of the first list are done.
+// Watch calls changed for each change in an informer: before is nil for a new object, after for a deleted object. The
+// result reports whether the first list is done.
 func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.InformerSynced, error) {
 	registration, err := registerHandler(in, changed)
 	if err != nil {
@@ -124,7 +123,6 @@ func Watch[T any](in cache.SharedIndexInformer, changed func(before, after *T)) 
 	return registration.HasSynced, nil
 }
 
-// registerHandler calls changed for each change in an informer.
 func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, after *T)) (cache.ResourceEventHandlerRegistration, error) {
 	registration, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { changed(nil, object.(*T)) },
@@ -144,9 +142,8 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 	return registration, nil
 }
 
-// WatchZones calls enqueue for each zone whose Ready may change with its own object, a class or its namespace. synced
-// report the first lists, without that of the Bind9Clusters: without their APIService other zones are judged all the
-// same.
+// WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
+// report the first lists, except that of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
@@ -187,8 +184,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone, and with a zone of the default view for those of its name in other views: their
-// classes depend on it (S1.9).
+// withViews calls do for a zone and, in the default view, for its namesakes in other views, whose classes depend on it
+// (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -201,7 +198,7 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls do for each zone that of chooses, with its other views.
+// EachZone calls do for each zone selected by of, with other views.
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {
@@ -210,11 +207,10 @@ func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) 
 	}
 }
 
-// find returns the objects with a value in an index.
 func find[T any](in cache.SharedIndexInformer, by, value string) []T {
 	found, err := in.GetIndexer().ByIndex(by, value)
 	if err != nil {
-		return nil // the index is not one of Prepare
+		return nil // no index of Prepare
 	}
 	return cast[T](found)
 }
@@ -227,7 +223,7 @@ func cast[T any](objects []any) []T {
 	return all
 }
 
-// get returns an object by its key; the zero value if absent.
+// get returns the zero value if absent.
 func get[T any](in cache.SharedIndexInformer, key string) (of T) {
 	if object, ok, err := in.GetStore().GetByKey(key); err == nil && ok {
 		of = object.(T)
@@ -243,7 +239,7 @@ func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
 	return nil
 }
 
-// zonesNamed returns the zones of a name, of every view.
+// zonesNamed includes every view.
 func (x *Index) zonesNamed(fqdn string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byFQDN, fqdn)
 }
@@ -262,8 +258,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed each is taken to exist,
-// without a UID, so that its zones stay as they are.
+// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Before the clusters are listed, each exists, without
+// a UID: zones stay as they are.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -279,27 +275,27 @@ func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	return class.OfCluster(of)
 }
 
-// ClusterByName returns the Bind9Cluster that is the class of this name.
+// ClusterByName returns the Bind9Cluster of a class.
 func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
 	return get[*bind9.Bind9Cluster](x.Clusters, name)
 }
 
-// ZonesNaming returns the zones that name the Bind9Cluster which is the class of this name.
+// ZonesNaming returns the zones that name the Bind9Cluster of a class.
 func (x *Index) ZonesNaming(name string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byClass, name)
 }
 
-// DeliveriesOf returns those of a zone, by its UID.
+// DeliveriesOf returns a zone's Deliveries.
 func (x *Index) DeliveriesOf(uid string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byUID, uid)
 }
 
-// DeliveriesBy returns those of a class.
+// DeliveriesBy returns a class's Deliveries.
 func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
 }
 
-// LabelsOf returns the labels of a namespace.
+// LabelsOf returns a namespace's labels.
 func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bool) {
 	if x.Namespaces != nil {
 		if known, err := x.Namespaces.Lister().Get(namespace); err == nil {
@@ -309,7 +305,7 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and the classes taken by the zone of its name in the default view.
+// InForce returns the classes in force for a zone, and those taken by its namesake in the default view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()
@@ -330,14 +326,13 @@ func (x *Index) Expelled(zone *v1alpha1.Zone, force InForce, former, taken []str
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is the state of a delivery. Known and Observed as in ClassFacts.
+// Report is a delivery's state; Known and Observed as in ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool
 }
 
-// FactsOf returns the facts of a zone. report returns the state of a delivery, and targetOf the present target of a
-// class; "" if unknown.
+// FactsOf returns a zone's facts. targetOf returns a class's present target; "" if unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, Force: force, Frozen: frozen}
@@ -353,19 +348,19 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		f.Classes = append(f.Classes, of(delivery.Key{UID: string(zone.UID), Class: name}).At(targetOf(name)))
 	}
 	for _, one := range x.DeliveriesOf(string(zone.UID)) {
-		if one.Status.FQDN != "" { // otherwise nothing was begun
+		if one.Status.FQDN != "" { // else nothing was begun
 			f.Remains = append(f.Remains, of(KeyOf(one)))
 		}
 	}
 	return f
 }
 
-// NamesCluster reports whether a zone names a Bind9Cluster, or has a delivery by it.
+// NamesCluster reports whether a zone names, or has a delivery by, a Bind9Cluster.
 func (x *Index) NamesCluster(name string) bool {
 	return len(x.ZonesNaming(name)) > 0 || len(x.DeliveriesBy(name)) > 0
 }
 
-// NamesAnyCluster reports whether a zone names a Bind9Cluster as its class.
+// NamesAnyCluster reports whether a zone names a Bind9Cluster.
 func NamesAnyCluster(zone *v1alpha1.Zone) bool {
 	return slices.ContainsFunc(zone.Spec.DNSClassRefs,
 		func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })

@@ -16,21 +16,20 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// ReasonDNSClassNotFound of a condition Ready: a zone names a class that is not there.
+// ReasonDNSClassNotFound: a zone names an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
-// InForce are the classes in force for a zone.
+// InForce are a zone's classes in force.
 type InForce struct {
-	// Classes by the names that the Loop uses, sorted.
+	// Classes by their names in the Loop, sorted.
 	Classes []string
-	// Wrong is the reason why a class named by the zone is missing there, or does not exist; nil for none.
+	// Wrong is the reason why a named class is missing or absent; nil for none.
 	Wrong *delivery.Error
 }
 
-// ClassesInForce returns the classes in force for a zone: the classes that it names, else the default classes. A class
-// that does not exist is in force, and its zones wait for it. A class that is being deleted, or is for other namespaces
-// or views, is not in force, nor is a class in taken: the zone of this name in the default view has it (S1.9). of are
-// the labels of the zone's namespace.
+// ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
+// wait for it. A class under deletion, or for other namespaces or views, is not; nor is a class in taken, which
+// delivers the namesake in the default view (S1.9). of are the labels of the namespace.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -77,14 +76,13 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 	return force
 }
 
-// takenByDefault returns the reason why a class is not in force for a zone of another view than the default view.
 func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonConflict, "%s delivers the zone %s of the default view, and a class has one zone of a name; "+
 		"name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that a zone names, or has a delivery of, and that must let go of the zone: they are
-// being deleted, or are not for its namespace or view, or are taken. They do not wait for other classes of the zone.
+// FindExpelled returns the classes that a zone names, or has a delivery of, and that must let go: under deletion,
+// taken, or not for the namespace or view. They wait for no other class of the zone.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string
@@ -104,14 +102,14 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 	return slices.Compact(out)
 }
 
-// SameForZones reports whether a change of a class leaves the classes in force, their faults and their targets.
+// SameForZones reports whether a changed class keeps classes in force, faults and targets.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) &&
 		FaultOf(before) == FaultOf(after) && before.Status.Target == after.Status.Target
 }
 
-// FaultOf returns the reason of a class's Ready=False for the present generation; "" otherwise.
+// FaultOf returns the reason of a class's Ready=False in the present generation; else "".
 func FaultOf(of *v1alpha1.DNSClass) string {
 	ready := meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != of.Generation {

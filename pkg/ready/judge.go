@@ -16,15 +16,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Facts decide the Ready of a Zone (JudgeZone) and of its Records (ProgressOf).
+// Facts decide Ready of a Zone (JudgeZone) and of Records (ProgressOf).
 type Facts struct {
 	Zone  *v1alpha1.Zone
 	Force InForce
-	// Frozen: the content of the zone does not match its hash.
+	// Frozen: content and hash differ.
 	Frozen bool
-	// Classes has the facts of each class in force, in the order of Force.Classes.
+	// Classes in force, in that order.
 	Classes []ClassFacts
-	// Remains are deliveries of the zone that were begun, of classes in force and of others.
+	// Remains are begun deliveries, of classes in force or not.
 	Remains []ClassFacts
 }
 
@@ -34,16 +34,15 @@ type ClassFacts struct {
 	// State of the delivery; Known is false if there is none.
 	State delivery.State
 	Known bool
-	// Observed: the State comes from the Loop of this process, not from a Delivery.
+	// Observed: State is from the Loop of this process, not from a Delivery.
 	Observed bool
-	// Says is the reason why the class delivers no zone at all; empty for none.
+	// Says is the reason why the class delivers nothing; "" for none.
 	Says string
-	// NameServers: the class has name servers of its own for the zone.
+	// NameServers: the class has own name servers.
 	NameServers bool
 }
 
-// At drops a confirmation by another target than the present one of the class, and of a zone whose removal has begun.
-// An empty target is unknown.
+// At drops a confirmation by another target, or of a zone under removal. An empty target is unknown.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -55,8 +54,8 @@ func (f ClassFacts) At(target string) ClassFacts {
 	return f
 }
 
-// findFault returns the reason why the class does not confirm the zone, for tenants. The zero Judgement: the delivery
-// is under way, or the provider refuses single RRsets.
+// findFault returns why the class does not confirm the zone, for tenants. Zero: the delivery is under way, or the
+// provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {
@@ -64,20 +63,20 @@ func (f ClassFacts) findFault() Judgement {
 		}
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
-	// One zone of a class tries when all have to wait, so what holds the others up is what the class says of itself.
+	// While all zones wait, one tries: the class has the fault of the others.
 	if f.Says != "" {
 		return Judgement{metav1.ConditionFalse, f.Says, kindOfFault(f.Class, delivery.Reason(f.Says))}
 	}
 	return Judgement{}
 }
 
-// Judgement is a condition Ready. The zero Judgement leaves the condition as it is.
+// Judgement is a condition Ready; the zero value leaves the condition.
 type Judgement struct {
 	Status          metav1.ConditionStatus
 	Reason, Message string
 }
 
-// AsCondition returns the condition Ready without times and generation.
+// AsCondition has no times and generation.
 func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }
@@ -87,13 +86,13 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// held is for Records, also of other namespaces: it names no Zone (S1.8).
+	// held is for Records of any namespace: it names no Zone (S1.8).
 	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, " +
 		"or puts enough back"}
 	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
-	// frozen precedes every other fault. The damage may be in a Record of another namespace (S1.8), so only the log
-	// and fsck name it.
+	// frozen precedes all other faults. Only log and fsck name the damage, which may be in a Record of another
+	// namespace (S1.8).
 	frozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, " +
 			"and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
@@ -103,7 +102,7 @@ func confirmedBy(all serial.Serial) Judgement {
 	return Judgement{metav1.ConditionTrue, v1alpha1.ReasonDelivered, fmt.Sprintf("every class in force has confirmed serial %d", all)}
 }
 
-// JudgeZone decides the Ready of a Zone (S6.13). The zero Judgement: it stays as it is.
+// JudgeZone decides the Ready of a Zone (S6.13).
 func JudgeZone(f *Facts) Judgement {
 	zone := f.Zone
 	if zone.DeletionTimestamp != nil {
@@ -114,7 +113,7 @@ func JudgeZone(f *Facts) Judgement {
 	}
 	held := heldBy(zone)
 	if lacks := f.findLacking(); lacks != "" {
-		if held.Status != "" { // what was removed may be what it lacks
+		if held.Status != "" { // the removal may have caused the lack
 			return held
 		}
 		return Judgement{metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable, "the condition " + lacks + " is not True; " +
@@ -143,7 +142,7 @@ func JudgeZone(f *Facts) Judgement {
 		state := &of.State
 		switch {
 		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
-			return Judgement{} // The known zone is older than the delivered one; its event is on the way.
+			return Judgement{} // the known zone is older than the delivered; its event is on the way
 		case of.Known && state.Ready.Status == delivery.False:
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
@@ -166,8 +165,7 @@ func JudgeZone(f *Facts) Judgement {
 	return settling
 }
 
-// findRemovalFault returns the reason why a zone that is deleted, or without a class in force, is not removed from
-// every class; the zero Judgement for none.
+// findRemovalFault returns why a class still has a zone that is deleted, or without a class in force; zero for none.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.Remains {
 		fault := of.findFault()
@@ -183,7 +181,7 @@ func (f *Facts) findRemovalFault() Judgement {
 	return Judgement{}
 }
 
-// heldBy returns the Ready of a zone held by a mass deletion (S7.5); the zero Judgement for none.
+// heldBy returns the Ready of a zone held for a mass deletion (S7.5); zero for none.
 func heldBy(zone *v1alpha1.Zone) Judgement {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
@@ -194,7 +192,7 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 }
 
 // findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the
-// classes: the server judges it again when Ready is written.
+// classes: the API server judges again with each write of Ready.
 func (f *Facts) findLacking() string {
 	of := f.Zone.Status.Conditions
 	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)

@@ -15,41 +15,35 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. With a Record it decides the Ready of the Record (S6.13),
-// so two of them show which Records must be judged again (TakesBack, NewlyMissing, Same).
+// Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so a comparison
+// of two shows the Records to judge again (TakesBack, NewlyMissing, Same).
 type Progress struct {
-	// serial of the zone.
 	serial  serial.Serial
 	classes []classProgress
-	// fault is the Ready of every Record of the zone; the zero Judgement for none. silent: no Record is judged.
+	// fault is the Ready of every Record; zero for none. silent: no Record is judged.
 	fault  Judgement
 	silent bool
 	// confirmed is the Ready of a Record that every class has.
 	confirmed Judgement
-	// missing are RRsets that a class does not have as of its serial, with the reason; nil: unknown.
+	// missing are RRsets not at a class as of its serial, with the reason; nil: unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
-	// digests are RRsets missing beyond these, each class's in ascending order.
-	digests [][]uint64
-	// unlisted: more RRsets are missing than listed.
+	// digests are further missing RRsets, each class's in ascending order.
+	digests  [][]uint64
 	unlisted bool
-	// held is the Ready of a Record changed after settled; the zero Judgement unless a mass deletion holds the zone
-	// (S7.5).
+	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
 	held    Judgement
 	settled serial.Serial
 }
 
-// classProgress is the delivery of a zone by one class.
 type classProgress struct {
-	// class is "" if no class is in force; the settled serial then counts as confirmed.
-	class string
-	// serial confirmed by the class; 0 for none.
+	// class is "" if none is in force; the settled serial is then confirmed.
+	class  string
 	serial serial.Serial
-	// fault is the reason why the class does not confirm more; the zero Judgement: the delivery is under way.
+	// fault is the reason why the class confirms no more; zero: the delivery is under way.
 	fault Judgement
 }
 
-// has reports whether the class has confirmed a serial. known is false if the serials cannot be compared (RFC 1982
-// §3.2).
+// has reports whether the class has confirmed a serial; known: comparable (RFC 1982 §3.2).
 func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -60,8 +54,8 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// TakesBack reports whether a Record that was Ready before may not be Ready now, or for another reason. If false, only
-// the Records that are not Ready need another judgement.
+// TakesBack reports whether a Ready Record may not be Ready now, or for another reason. If not, only the others need
+// another judgement.
 func (s *Progress) TakesBack(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
@@ -80,8 +74,8 @@ func (s *Progress) TakesBack(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of RRsets that are missing now and were not before. Their Records may not be Ready,
-// whatever TakesBack reports.
+// NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready, whatever
+// TakesBack reports.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {
@@ -91,7 +85,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Same reports whether two Progresses judge each Record alike.
+// Same reports whether both judge each Record alike.
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
@@ -111,7 +105,7 @@ func ProgressOf(f *Facts) *Progress {
 func progressOf(f *Facts) *Progress {
 	switch zone := f.Zone; {
 	case zone.DeletionTimestamp != nil:
-		// The Records are released with the Zone. Until then they tell the obstacle.
+		// Records are released with the Zone. Until then they show the obstacle.
 		fault := f.findRemovalFault()
 		return &Progress{fault: fault, silent: fault == Judgement{}}
 	case f.Force.Wrong != nil:
@@ -152,7 +146,6 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-// addMissing adds the RRsets that a class lacks by its intent.
 func (s *Progress) addMissing(of *delivery.State) {
 	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
@@ -161,8 +154,7 @@ func (s *Progress) addMissing(of *delivery.State) {
 	}
 }
 
-// progressWithoutClass returns the Progress of a zone without classes: its Records are Ready when the zone is settled
-// and no former class has it any more (S6.13).
+// progressWithoutClass: Records are Ready when the zone is settled and no former class has it (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -175,21 +167,20 @@ func progressWithoutClass(f *Facts) *Progress {
 	if heldBy(zone).Status != "" {
 		s.held = held
 	}
-	// A zone that is being filled lacks its name servers at first: its Records stay Pending, and the Zone has the
-	// reason.
+	// A new zone lacks name servers: Records stay Pending, and the Zone has the reason.
 	if f.findLacking() == "" {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s
 }
 
-// Knows reports whether the serial of a Record is not ahead of the zone's. The Ready that a later content write has
-// set stays until the zone follows.
+// Knows reports whether the serial of a Record is not ahead of the zone's. Else a later content write has set Ready,
+// which stays until the zone follows.
 func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge decides the Ready of a Record, with the error of its own RRset. ok is false if the Record stays as it is.
+// Judge decides the Ready of a Record, with its RRset's error. ok: the Record changes.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {
@@ -229,7 +220,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	return s.confirmed, "", true
 }
 
-// findMissing reports whether the RRset of a Record is missing, and the reason if known.
+// findMissing reports whether a Record's RRset is missing, with the reason if known.
 func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
 	if len(s.missing)+len(s.digests) > 0 {
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {

@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// faults are the texts for tenants of a class that does not deliver, by reason. The words of the provider or its
-// client have addresses and names of the operators' network in them, and stand in the status of the DNSClass, where
-// the whole class fails, and in the controller's log.
+// faults are the texts for tenants, by reason, of a class that does not deliver. Words of provider and client may have
+// addresses and names of the operators' network: only the status of a failed DNSClass and the controller's log have
+// them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server could not do it",
@@ -28,13 +28,13 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// PublicFault returns the text of a failure of a class for Zones, Records and Events, which tenants read: a message
-// about their own data in full, and only the kind of a failure of the class itself, with the next step.
+// PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about their data
+// in full; of a failure of the class only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }
 
-// PublicMessage is PublicFault without the name of the class, for a Delivery.
+// PublicMessage is PublicFault without the class's name, for a Delivery.
 func PublicMessage(class string, reason delivery.Reason, message string) string {
 	fault, ofClass := faults[reason]
 	if !ofClass {
@@ -47,11 +47,11 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, WhereCause, class)
 }
 
-// WhereCause separates the kind of a fault from the places that have the provider's words.
+// WhereCause separates the kind of a fault from where the provider's words are.
 const WhereCause = "; a cluster admin finds the cause in "
 
-// kindOfFault returns the text for a Record of a failure that is not of its own RRset: the class and the kind of fault,
-// without data of other Records or of the provider.
+// kindOfFault returns the text, for a Record, of a failure beyond its RRset: without data of other Records or of the
+// provider.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -65,8 +65,7 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return PublicFault(class, reason, "")
 }
 
-// Fingerprint returns a hash of the target of a class for objects that tenants read: it hides the address. The
-// fingerprint of a fingerprint is itself.
+// Fingerprint returns a hash of a class's target, which hides the address from tenants. A fingerprint is a fixed point.
 func Fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {
@@ -78,13 +77,13 @@ func Fingerprint(target string) string {
 const fingerprinted = "sha256:"
 
 const (
-	// maxMessage is the limit of validation, and of the API of Events for a note.
+	// maxMessage is the limit of validation, and of Events for a note.
 	maxMessage = 1024
-	// MaxZoneMessage bounds the message in a Zone, which stays small beside its spec (S6.13); a Delivery has all of it.
+	// MaxZoneMessage bounds a message in a Zone, which stays small (S6.13). A Delivery has the whole.
 	MaxZoneMessage = 300
 )
 
-// ShortenMessage shortens a text to the limit of messages.
+// ShortenMessage cuts a text to the limit of messages.
 func ShortenMessage(text string) string { return Shorten(text, maxMessage) }
 
 // Shorten cuts a text to limit octets, with "..." at the end.

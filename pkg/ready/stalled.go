@@ -15,11 +15,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// StallAfter is the age of a reason at which Stalled says that a person is needed (S7.4).
+// StallAfter is the age of a reason at which Stalled is set (S7.4).
 const StallAfter = 2 * time.Minute
 
-// waitsForPerson are the reasons that do not end by themselves. Others are retried, or follow another object with
-// details.
+// waitsForPerson are reasons that do not end by themselves. Others are retried, or follow another object.
 var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoEnclosingZone: true, v1alpha1.ReasonBelowZoneCut: true, v1alpha1.ReasonNameHeld: true,
 	v1alpha1.ReasonCNAMEConflict: true,
@@ -34,29 +33,27 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// since is the begin of a reason of an object.
 type since struct {
 	reason     string
 	generation int64
 	at         time.Time
 }
 
-// Stalls remembers, by UID, since when objects wait for a person. The zero value is ready for use.
+// Stalls has the times, by UID, since which objects wait for a person. The zero value is ready.
 type Stalls struct {
 	mu     sync.Mutex
 	begins map[types.UID]since
 }
 
-// Forget drops an object that is gone.
+// Forget drops an object.
 func (s *Stalls) Forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.begins, uid)
 }
 
-// Judge decides the condition Stalled of an object with these conditions that waits for the reason of the condition
-// waits; nil: it waits for none. If the reason is younger than StallAfter, Judge returns nil and calls again with the
-// time left.
+// Judge decides the condition Stalled of an object that waits for the reason in waits; nil: none. Before StallAfter the
+// result is nil, and again gets the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -93,12 +90,11 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	return stalled
 }
 
-// givesReason reports whether there is a condition, and it has the reason for that generation of its object.
 func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// SameStall reports whether the conditions have the reason and generation of stalled; nil: no such condition.
+// SameStall reports whether conditions have stalled's reason and generation; nil: none.
 func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	said := StalledOf(conditions)
 	if said == nil || stalled == nil {
@@ -107,7 +103,7 @@ func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	return said.Reason == stalled.Reason && said.ObservedGeneration == stalled.ObservedGeneration
 }
 
-// FirstFalse returns the first condition of these types that is False; nil for none.
+// FirstFalse returns the first False condition of these types; nil for none.
 func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Condition {
 	for _, kind := range types {
 		if of := meta.FindStatusCondition(conditions, kind); of != nil && of.Status == metav1.ConditionFalse {

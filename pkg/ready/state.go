@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// StatusFor returns the status of a Delivery. Tenants read it, so a failure of the class has its kind only (S6.13).
+// StatusFor returns the status of a Delivery. Tenants read that: of a failure of the class it has the kind (S6.17).
 // before are the present conditions.
 func StatusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{
@@ -105,7 +105,7 @@ func parseRRsets(text []string) ([]delivery.RRsetKey, error) {
 	return rrsets, nil
 }
 
-// StateOf returns the state in a status by StatusFor.
+// StateOf reverses StatusFor.
 func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 	status := &one.Status
 	state := delivery.State{
@@ -132,7 +132,7 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 			Err: &delivery.Error{Reason: delivery.Reason(one.Reason), Code: one.Code, Message: one.Message}})
 	}
 	for octets := range slices.Chunk(status.RefusedDigests, 8) {
-		if len(octets) == 8 { // validation sees to that
+		if len(octets) == 8 { // by validation
 			state.Digests = append(state.Digests, binary.BigEndian.Uint64(octets))
 		}
 	}

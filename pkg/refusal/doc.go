@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package refusal has the parts of a refused request: the item of a ChangeSet, the field, the rule and the reason. The
-// server writes them as the causes of a metav1.Status, and clients read them from there. It has the item and the rule
-// of a Warning, too, which is text alone.
+// server writes them as causes of a metav1.Status, and clients read them there. A Warning has item and rule in its
+// text.
 //
 // It promises: (1) no reader has to parse a sentence; (2) kubectl prints the same text with and without the cause of a
-// rule, because it repeats the field and the message of the cause that it belongs to; (3) a rule is written by one
-// function and read by one: Cite and Of for fields, Warning and CutWarning for Warnings.
+// rule, because that repeats field and message of its cause; (3) a rule has a single writer and reader: Cite and Of for
+// fields, Warning and CutWarning for Warnings.
 //
 // It does not know the rules, nor the objects.
 //

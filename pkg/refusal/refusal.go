@@ -16,16 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Refusal is one reason why a request is refused.
+// Refusal is a reason why a request is refused.
 type Refusal struct {
-	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite. -1: the refusal is of none.
+	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite; -1: none.
 	Item, Prerequisite int
-	// Field is the path in the object of the request, or in the Record of an item; "" for the whole of it.
+	// Field is the path in the request's object, or in the Record of an item; "": the whole.
 	Field string
-	// Rule is the sentence of docs/semantics.md, as S4.8; "" where the refusal names none.
-	Rule   string
-	Reason metav1.CauseType
-	// Message is the sentence for people.
+	// Rule is the sentence of docs/semantics.md, as S4.8; "": none.
+	Rule    string
+	Reason  metav1.CauseType
 	Message string
 }
 
@@ -37,8 +36,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an answer of the API. An answer without causes is one refusal; an err that is no answer
-// has none.
+// Of returns the refusals in an answer of the API: the message if there are no causes, nil if err is no answer.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -47,7 +45,7 @@ func Of(err error) []Refusal {
 	return OfStatus(answer.Status())
 }
 
-// OfStatus returns the refusals in an answer of the API.
+// OfStatus is Of for the status of an answer.
 func OfStatus(status metav1.Status) (all []Refusal) {
 	var causes []metav1.StatusCause
 	var paths []string
@@ -65,7 +63,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 		}
 		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
 		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
-			_, one.Field, _ = strings.Cut(one.Field, ".") // behind the member of the item that has the Record
+			_, one.Field, _ = strings.Cut(one.Field, ".") // after the member with the Record
 		} else {
 			one.Prerequisite, one.Field = cutIndex(cause.Field, prerequisites)
 		}
@@ -77,14 +75,14 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 	return all
 }
 
-// Has reports whether an answer, or one of its refusals, has a reason.
+// Has reports whether an answer, or a refusal there, has a reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
 	})
 }
 
-// Messages returns the sentences of refusals, joined.
+// Messages joins the messages of refusals.
 func Messages(all []Refusal) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -93,11 +91,11 @@ func Messages(all []Refusal) string {
 	return strings.Join(texts, "; ")
 }
 
-// rulePrefix is before the rule in the type of a cause.
+// rulePrefix begins the type of a cause with a rule.
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds to the causes of an answer, for each of them, one that names the rule. The message is the cause of an
-// answer that has none. "" adds nothing.
+// AddRule adds, for each cause of an answer, a cause with the rule; without causes, the message becomes the first. ""
+// adds nothing.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -114,26 +112,26 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule returns an answer with the rule that its message cites as a cause.
+// ByRule returns the answer with the rule cited by the message.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
 }
 
-// Cite notes the rule by which a field is refused, as S5.6, and writes it behind the sentence.
+// Cite adds the rule of a refusal, as S5.6, to the error and the text.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)
 }
 
-// NewInvalid returns the answer 422 to errors of fields, with the rules that Cite noted.
+// NewInvalid returns the answer 422 to field errors, with the rules of Cite.
 func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
 	answer := apierrors.NewInvalid(kind, name, errs)
 	AddCited(&answer.ErrStatus, errs)
 	return answer
 }
 
-// AddCited adds to the causes of an answer, for each that is one of errs, one that names the rule which Cite noted.
+// AddCited adds a cause with the rule of Cite for each cause of an answer that is in errs.
 func AddCited(status *metav1.Status, errs field.ErrorList) {
 	if status.Details == nil {
 		return
@@ -155,10 +153,10 @@ func AddCited(status *metav1.Status, errs field.ErrorList) {
 
 const items, prerequisites = "items", "prerequisites"
 
-// ItemPath is the path of an item of a ChangeSet.
+// ItemPath returns the path of an item of a ChangeSet.
 func ItemPath(index int) *field.Path { return field.NewPath("spec", items).Index(index) }
 
-// cutIndex returns the index in the path spec.LIST[INDEX].FIELD, and the field: -1 and the whole of another path.
+// cutIndex returns index and field of the path spec.LIST[INDEX].FIELD; of another path, -1 and the whole.
 func cutIndex(path, list string) (index int, field string) {
 	rest, ok := strings.CutPrefix(path, "spec."+list+"[")
 	number, field, closed := strings.Cut(rest, "]")
@@ -169,11 +167,11 @@ func cutIndex(path, list string) (index int, field string) {
 	return index, strings.TrimPrefix(field, ".")
 }
 
-// A Warning is one line: the item of a ChangeSet, the rule, and the sentence, of which the first two may be missing.
+// A Warning is a line: item of a ChangeSet and rule, both optional, and sentence.
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning returns the text of a Warning with the rule that it is about, as S5.14, in front; "": it is about none.
+// Warning puts the rule, as S5.14, before a text; "": none.
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -181,12 +179,12 @@ func Warning(rule, text string) string {
 	return rule + ruleEnd + text
 }
 
-// OfItem returns a Warning about an item of a ChangeSet; name is that of its Record.
+// OfItem puts the item of a ChangeSet, with the Record's name, before a Warning.
 func OfItem(index int, name, warning string) string {
 	return fmt.Sprintf("%s (%s): %s", ItemPath(index), name, warning)
 }
 
-// CutWarning returns the parts of a Warning that Warning and OfItem wrote: -1 without an item, "" without a rule.
+// CutWarning reverses Warning and OfItem: -1 without an item, "" without a rule.
 func CutWarning(warning string) (item int, rule, text string) {
 	item, text = cutItem(warning)
 	if rule, rest, ok := strings.Cut(text, ruleEnd); ok && isRule(rule) {
@@ -195,10 +193,9 @@ func CutWarning(warning string) (item int, rule, text string) {
 	return item, "", text
 }
 
-// ruleEnd is behind the rule of a Warning.
+// ruleEnd follows the rule of a Warning.
 const ruleEnd = ": "
 
-// isRule reports whether a text has the form of a rule, as S5.14.
 func isRule(text string) bool {
 	rest, ok := strings.CutPrefix(text, "S")
 	section, sentence, dot := strings.Cut(rest, ".")

@@ -18,21 +18,19 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// actions of Events, which events.k8s.io/v1 asks for.
+// actionDeliver is for Events, all with the same action.
 const actionDeliver = "Deliver"
 
-// reasonRemains says that names of a zone may still stand at a provider, and that the zone's history does not say which
-// (S8.6).
+// reasonRemains: the provider may still have names of the zone, and the zone's history no longer lists them (S8.6).
 const reasonRemains = "HistoryForgotten"
 
-// announcer makes Events of what people should see beside status.
 type announcer struct{ events.EventRecorder }
 
 func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// announceDelivery tells of the first failure and of the recovery; what comes in between is in the Delivery.
+// announceDelivery reports the first failure and the recovery.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {
@@ -64,11 +62,10 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 		Name: zone.Name, UID: zone.UID, ResourceVersion: zone.ResourceVersion}
 }
 
-// maxRefusals bounds the lines that one attempt writes into the log.
 const maxRefusals = 20
 
-// logRefusals logs the RRsets that a provider refuses, with its words if it has some: Events and status, which tenants
-// read, do not have them (S6.17).
+// logRefusals logs the RRsets refused by a provider, with the provider's words: Events and status, which tenants read,
+// leave those out (S6.17).
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {
@@ -82,7 +79,7 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 	}
 }
 
-// logged writes Events into the log, for a server without an API for them.
+// logged writes Events to the log, for a server without an API for Events.
 type logged struct{}
 
 func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {
@@ -90,7 +87,7 @@ func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, 
 	if !ok {
 		return
 	}
-	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause) // which is this log
+	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause) // the cause is in this log
 	if kind == corev1.EventTypeWarning {
 		klog.Warningf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, text)
 		return

@@ -14,21 +14,20 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is a secondary ahead of a zone, as it was seen at last.
+// sighting is the last answer of a secondary ahead of a zone.
 type sighting struct {
 	serial serial.Serial
 	at     time.Time
-	// accepted is what the zone's annotation says of it.
+	// accepted is the zone's annotation accept-serial.
 	accepted string
 }
 
-// furthestAhead is the secondary that is furthest ahead of a zone: of those that this process itself asked, whose
-// answers were signed, and that a class in force lists (S6.11). The serial in a Delivery was asked for by another
-// process.
+// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary that a class in force
+// lists, to a query of this process. The serial in a Delivery comes from another process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
-		// Its servers have the serial of its signer, which signs on. The one repair of a day is left for the end of
-		// the signing, when the controller of signing asks for it.
+		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing
+		// controller requests it.
 		return sighting{}, false
 	}
 	furthest := sighting{accepted: f.Zone.Annotations[v1alpha1.AnnotationAcceptSerial]}
@@ -50,10 +49,11 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// maxRepairJump is the jump that the server makes without being told to (S6.11).
+// maxRepairJump bounds a repair without the annotation (S6.11).
 const maxRepairJump = 1 << 24
 
-// outlook says of a zone that a secondary is ahead of how it goes on; the server decides whether it does.
+// outlook returns the next event for the message: the serial follows, waits (refused), or needs a person. The API
+// server decides.
 func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -67,9 +67,8 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the serial goes past it"
 }
 
-// passSecondary completes the Judgement of a zone that a secondary is ahead of: its message says how that goes on. seen
-// is the serial to ask the server to pass; the zero sighting where no secondary is ahead, or where the server was asked
-// since the secondary was seen. asked is the sighting for which it was asked last.
+// passSecondary completes the message of reason SerialBehind. seen is the serial that the API server is to pass; zero
+// if no secondary is ahead, or if asked, the last such request, was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	if j.Reason != string(delivery.ReasonSerialBehind) {
 		return sighting{}

@@ -10,13 +10,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A status write counts in the budget of its namespace (S9.2), so it may be 429. Client-go
-// would wait in the call and repeat it, up to ten times, and the worker with it: one tenant
-// without budget would hold up all others' status. So the call ends at once, and its zone is
-// tried again after the time that the server said.
+// A status write counts in the budget of its namespace (S9.2), so the answer may be 429. client-go would sleep in the
+// call and retry up to ten times: a tenant without budget would block the workers for all others. So the call returns,
+// and the queue retries after the delay in the answer.
 
-// WithoutWaiting is the configuration for a client of whose status writes 429 is an answer
-// like any other.
+// WithoutWaiting returns a copy of config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {
 	out := rest.CopyConfig(config)
 	out.Wrap(func(next http.RoundTripper) http.RoundTripper { return answering{next} })
@@ -25,7 +23,7 @@ func WithoutWaiting(config *rest.Config) *rest.Config {
 
 type answering struct{ http.RoundTripper }
 
-// RoundTrip takes away the header that client-go waits by. How long to wait stands in the Status, too.
+// RoundTrip removes the header by which client-go waits. The Status has the delay, too.
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.RoundTripper.RoundTrip(r)
 	if err == nil && response.StatusCode == http.StatusTooManyRequests && r.Method == http.MethodPatch &&
@@ -35,5 +33,5 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper is what client-go closes idle connections of.
+// WrappedRoundTripper returns the transport whose idle connections client-go closes.
 func (a answering) WrappedRoundTripper() http.RoundTripper { return a.RoundTripper }

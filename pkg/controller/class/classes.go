@@ -25,74 +25,69 @@ import (
 )
 
 const (
-	// secretInterval is the time between two reads of the Secrets of a class.
+	// secretInterval of reading the Secrets of a class.
 	secretInterval = 5 * time.Second
-	// healthTime bounds a health check.
-	healthTime = 30 * time.Second
+	healthTime     = 30 * time.Second
 )
 
-// classSync tells the Loop of classes and writes what their health is.
+// classSync passes classes to the Loop and writes their health.
 type classSync struct {
 	*shared
-	providers providers
-	// listServers is Config.Servers.
+	providers   providers
 	listServers func(of *v1alpha1.DNSClass) []string
-	// interval is the time between two health checks of a class.
-	interval time.Duration
-	metrics  *Metrics
-	checks   sync.WaitGroup
+	interval    time.Duration
+	metrics     *Metrics
+	checks      sync.WaitGroup
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions are those of the classes that are fetched from.
+	// questions of the classes that servers fetch from a primary.
 	questions questions
-	// emptied is since when classes that go deliver nothing, by UID.
+	// emptied has the times, by UID, since which deleted classes deliver nothing.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime is how long a class that zones are fetched from stays when the last of them has left it: a primary tells
-// the servers of the catalog without them, and hands it out while there is the class.
+// farewellTime delays the release of a fetched class after its last zone: only a primary, which serves the class while
+// it exists, tells servers of the empty catalog.
 const farewellTime = 5 * time.Second
 
-// knownClass is a class as the Loop was told of it.
+// knownClass is the state of a class in the Loop.
 type knownClass struct {
 	uid        types.UID
 	generation int64
 	missing    bool
-	// secrets are what its provider was made with, by namespace/name; digests of what they held, or why they were not
-	// read.
-	secrets map[string]string
-	// abilities are those of its provider.
+	// secrets are digests of the provider's Secrets, or the reasons why they were not read, by namespace/name.
+	secrets   map[string]string
 	abilities delivery.Abilities
-	// spec is what the Loop was told.
+	// spec is the last argument of Loop.SetClass.
 	spec delivery.Class
-	// asking says that its servers are being asked for what they confirmed last.
+	// asking is set during AskLast.
 	asking bool
-	// checked is when its health was asked last; proven is when a delivery last showed its health.
+	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
-	// asked says that there is a finding. health is the last one, nil for good, and found is when it was made.
+	// asked: there is a finding. health is the last, nil for good, found its time.
 	asked  bool
 	health error
 	found  metav1.Time
-	// told is the condition Delivering that was written last of a Bind9Cluster, and toldOf the version of the cluster
-	// that it was written of. The informer may not have told of it yet.
+	// told is the last written condition Delivering of a Bind9Cluster, toldOf the version before: the informer may lag
+	// behind.
 	told   metav1.Condition
 	toldOf string
-	// claims are names with the meaning of each to this class, and lost is the class that has one of them with another
-	// meaning, empty for none. stale says that lost has changed since the Loop was told.
+	// claims maps key names to their meaning for this class. lost is the class with another meaning of a name; "":
+	// none. stale: lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// uses are the names that the class was given last, sorted; nil: those of its status.
+	// uses are the names last assigned to the class, sorted; nil: those of the status.
 	uses []string
 }
 
-// noteHealth keeps what the class was just found to be.
+// noteHealth needs c.mu.
 func (k *knownClass) noteHealth(health error) {
 	k.asked, k.health, k.found = true, health, metav1.Now().Rfc3339Copy()
 }
 
-// targetOf is where a class delivers now; empty where that is not known.
+// targetOf returns the present target of a class; "": unknown.
 func (c *classSync) targetOf(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +97,7 @@ func (c *classSync) targetOf(name string) string {
 	return ""
 }
 
-// tellMissing has the Loop say so of zones that name a class which is not there.
+// tellMissing gives the Loop an absent class, with an error for its zones.
 func (c *classSync) tellMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +115,7 @@ func (c *classSync) tellMissing(name string) {
 	}})
 }
 
-// tellCluster has the Loop told of a Bind9Cluster that a zone names, or was delivered by: of others it is not.
+// tellCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
 func (c *classSync) tellCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.tellMissing(name)
@@ -133,12 +128,11 @@ func (c *classSync) tellCluster(name string) {
 	}
 }
 
-// forgetInterval is between two looks at a Bind9Cluster that no zone names and that zones have not left yet.
+// forgetInterval of checks of a Bind9Cluster that no zone names while zones are still to leave.
 const forgetInterval = 20 * time.Second
 
-// forgetCluster forgets a Bind9Cluster that no zone names, and that has delivered none: tenants name and make as many
-// as they like. It reports whether it did. A zone that comes to name the cluster is in the index before tellCluster
-// looks at what is known.
+// forgetCluster removes a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did: tenants
+// create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -162,10 +156,10 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims decides which classes have the names that they claim: the class that uses a name, else the one that was
-// made first, as primaries do (transferclass). It enqueues those that win or lose by it. c.mu is held.
+// decideClaims assigns key names like primaries (transferclass): to the class that uses a name, else to the oldest. It
+// enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
-	// Classes with a block bind9 claim nothing: there may be thousands, which come and go.
+	// Classes with a block bind9, possibly thousands, claim nothing.
 	order := c.index.AllClasses()
 	slices.SortFunc(order, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	_, lost := precedence.Decide(order, func(of *v1alpha1.DNSClass) map[string]string {
@@ -190,8 +184,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// usesOf returns the names that a class was given: by its status, unless this process has given it others since. c.mu
-// is held.
+// usesOf returns the names assigned to a class: by this process, else by the status. c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.uses != nil {
 		return known.uses
@@ -199,7 +192,6 @@ func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	return of.Status.KeyNames
 }
 
-// recordNames writes the key names of a class, which primaries go by, into the status.
 func (c *classSync) recordNames(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	if of == nil {
@@ -214,12 +206,11 @@ func (c *classSync) recordNames(ctx context.Context, name string) error {
 	return c.status.writeKeyNames(ctx, of, uses)
 }
 
-// syncClass tells the Loop of a class, and writes which names it has.
 func (c *classSync) syncClass(ctx context.Context, name string) error {
 	return errors.Join(c.syncProvider(ctx, name), c.recordNames(ctx, name))
 }
 
-// syncProvider tells the Loop of a class. Its provider is made anew when spec or Secrets changed, and kept else.
+// syncProvider passes a class to the Loop. A change of spec or Secrets makes a new provider.
 func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	c.mu.Lock()
@@ -227,7 +218,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	stale := known != nil && known.stale
 	c.mu.Unlock()
 	if of != nil && of.UID == "" {
-		return nil // it is not known yet which Bind9Clusters there are
+		return nil // the Bind9Clusters are not listed yet
 	}
 	if of != nil && of.DeletionTimestamp != nil && slices.Contains(of.Finalizers, v1alpha1.FinalizerDelivery) {
 		if err := c.releaseClass(ctx, of); err != nil {
@@ -251,7 +242,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		if now != known.spec.DriftInterval || others {
 			c.mu.Lock()
 			if known.spec.DriftInterval = now; others {
-				known.spec.Servers, known.proven = servers, time.Time{} // what was shown was of the servers before
+				known.spec.Servers, known.proven = servers, time.Time{} // health was shown by the former servers
 			}
 			c.mu.Unlock()
 			c.loop.SetClass(known.spec)
@@ -265,7 +256,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	// First: no Delivery to the target may be earlier (S6.18).
+	// Before SetClass: no Delivery to the target may precede the target in status (S6.18).
 	if target := fresh.spec.Target; target != "" && target != of.Status.Target {
 		if err := c.status.writeTarget(ctx, name, of.UID, target); err != nil {
 			if fresh.spec.Provider != nil {
@@ -276,7 +267,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	}
 	c.replaceClass(name, known, fresh)
 	c.loop.SetClass(fresh.spec)
-	if known != nil && known.spec.Target != fresh.spec.Target { // The confirmations are of another server.
+	if known != nil && known.spec.Target != fresh.spec.Target { // Former confirmations are of another server.
 		for _, one := range c.index.DeliveriesBy(name) {
 			c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 		}
@@ -285,7 +276,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
-// releaseClass has a class go that delivers nothing any more.
+// releaseClass removes the finalizer of a deleted class that no Delivery holds, after farewellTime if fetched.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
@@ -317,7 +308,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 	return nil
 }
 
-// makeClass makes a class with its provider. One that cannot be made is a class with an error.
+// makeClass returns a class with its provider, or the reason why there is none.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
 	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
 	if of.Spec.RequestsPerSecond != nil {
@@ -329,7 +320,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		if !errors.As(err, &spec.Err) {
 			return nil, err
 		}
-		// No server is asked, and what the class waits for is another Generation.
+		// No server is involved, and only another Generation helps.
 		broken := *spec.Err
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
@@ -340,14 +331,14 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	}
 	spec.DriftInterval = c.driftInterval(of, can)
 	made := &knownClass{uid: of.UID, generation: of.Generation, secrets: secrets, abilities: can, spec: spec}
-	if !of.Spec.Paused { // No primary serves a class that is paused, so it claims nothing.
+	if !of.Spec.Paused { // no primary serves a paused class, so it claims nothing
 		made.claims = can.Claims
 	}
 	return made, nil
 }
 
-// replaceClass takes a class in for what was known of it, nil for nothing, and takes its provider away where another
-// class has the name that it claims.
+// replaceClass stores fresh instead of known (nil: none). A class that lost a claimed name gets an error for its
+// provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -366,7 +357,7 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 		slices.Sort(fresh.uses)
 	}
 	if fresh.lost != "" {
-		defer fresh.spec.Provider.Close() // it was never used
+		defer fresh.spec.Provider.Close() // never used
 		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true,
 			Message: fmt.Sprintf(
 				"%s uses another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is "+
@@ -376,16 +367,15 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval is how often each zone is compared, or its servers are asked whether they still have what they
-// confirmed: as the class says, and less often where that would be more than half of what the class may be asked for.
-// Servers of classes that say nothing are asked less often, too, where that would be more than their share of
-// allPerSecond. The interval doubles, so that it is not another one with each zone.
+// driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: that of
+// the class, but longer if the queries would exceed half of requestsPerSecond. Without driftInterval, a fetched class
+// also keeps within its share of allPerSecond. The interval doubles, so that single zones seldom change it.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
 		perSecond = int(*of.Spec.RequestsPerSecond)
 	}
-	requests := 0 // of one comparison of each zone
+	requests := 0 // to compare each zone once
 	for _, one := range c.index.DeliveriesBy(of.Name) {
 		requests++
 		if can.Fetched {
@@ -420,8 +410,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// enqueueClasses enqueues every class, so that its Secrets are read again. To watch them would need the right to list
-// all Secrets of a namespace.
+// enqueueClasses has all Secrets read again. A watch would need the right to list the Secrets of a namespace.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -432,7 +421,6 @@ func (c *classSync) enqueueClasses() {
 	}
 }
 
-// checkDue asks each class whether it works, when that is due. One that does not answer holds up no other.
 func (c *classSync) checkDue(ctx context.Context) {
 	var due []string
 	c.mu.Lock()
@@ -449,8 +437,7 @@ func (c *classSync) checkDue(ctx context.Context) {
 	}
 }
 
-// askLast asks the servers of each class for the zones that they confirmed last, and waits for no answer. A class is
-// asked again when its last servers have answered, or were given up.
+// askLast queries the servers of each class for their last confirmed zones, unless the former queries still run.
 func (c *classSync) askLast(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -468,8 +455,8 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth asks for the health of a class in the background and has it written down. A class whose
-// health a delivery has shown since the last time is not asked.
+// checkHealth checks health in the background and enqueues the write. If a delivery has shown health since the last
+// check, there is no check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -496,22 +483,21 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if known != nil && known.proven.Before(began) { // else a delivery has shown its health since
+		if known != nil && known.proven.Before(began) { // else a delivery has shown the health since
 			known.noteHealth(err)
 		}
 		c.queue.Add(task{kind: healthTask, name: of.Name})
 	})
 }
 
-// hasDelivered reports whether a zone stands confirmed by servers of the class.
+// hasDelivered reports whether servers of the class confirm a zone.
 func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	return slices.ContainsFunc(c.index.DeliveriesBy(class), func(one *v1alpha1.Delivery) bool {
 		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (!can.Fetched || len(one.Status.Servers) > 0)
 	})
 }
 
-// takeEvent takes a delivery for a health check: one that the provider confirmed proves that it lets us in, and one
-// that fails for the whole class that the class does not work. A known state is not written again.
+// takeEvent counts a delivery as a health check: passed if the provider confirmed, failed if the whole class fails.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -541,8 +527,8 @@ func sameError(one, other error) bool {
 	return one.Error() == other.Error()
 }
 
-// syncHealth writes what was found last, with Stalled where that waits for a person: by one writer, so that no older
-// finding comes after it.
+// syncHealth writes the last finding, and Stalled if a person is needed. Its task is the only writer, so no older
+// finding follows.
 func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	if _, _, ok := class.SplitCluster(name); ok {
 		return c.syncDelivering(ctx, name)
@@ -565,8 +551,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes what was found last of a Bind9Cluster that is a class, where that is another thing than its
-// status says: no time of a check is written. Of a cluster that is none any more the condition goes.
+// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when that is no
+// class any more.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {
@@ -603,7 +589,6 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	return nil
 }
 
-// saysSame reports whether there is neither condition, or a reader learns the same from both.
 func saysSame(a, b *metav1.Condition) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -30,16 +30,13 @@ import (
 )
 
 const (
-	// workers is how many objects of the queue are worked on at a time. How many zones are delivered at a time is the
-	// Loop's.
-	workers = 4
-	// frozenInterval is the time between two checks which zones are frozen.
+	workers        = 4
 	frozenInterval = time.Second
-	// lastInterval is the time between two questions to a server for the zone that it confirmed last.
+	// lastInterval of the queries to a server for its last confirmed zone.
 	lastInterval = time.Second
 )
 
-// Controller delivers. It runs once.
+// Controller delivers zones. It runs once.
 type Controller struct {
 	*shared
 	config  Config
@@ -51,7 +48,6 @@ type Controller struct {
 	metrics *Metrics
 }
 
-// repeat calls do after each interval until ctx ends.
 func repeat(ctx context.Context, interval time.Duration, do func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -65,7 +61,7 @@ func repeat(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// New registers with the informers and does nothing before Run.
+// New registers with the informers. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	if config.Events == nil {
 		config.Events = logged{}
@@ -105,7 +101,7 @@ func New(config Config) (*Controller, error) {
 	return c, c.watchObjects()
 }
 
-// InForce returns those of the classes in force for a zone that are there.
+// InForce returns the existing classes in force for a zone.
 func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 	var classes []*v1alpha1.DNSClass
 	force, _ := c.index.InForce(zone)
@@ -117,7 +113,6 @@ func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 	return classes
 }
 
-// watchObjects has the queue follow the informers.
 func (c *Controller) watchObjects() error {
 	synced, errZones := c.index.WatchZones(c.enqueueZone)
 	deliveries, errDeliveries := ready.Watch(c.index.Deliveries, c.deliveryChanged)
@@ -127,7 +122,7 @@ func (c *Controller) watchObjects() error {
 	return errors.Join(errZones, errDeliveries, errClasses, errClusters)
 }
 
-// Run delivers until ctx ends, and returns when nothing of it is under way.
+// Run delivers until ctx ends, and returns when all work has stopped.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.metrics.followStatus(c.loop.Status)()
 	var running sync.WaitGroup
@@ -138,13 +133,13 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	c.frozen.FindChanges()
-	// A delivery has its names before an attempt begins.
+	// The Loop holds names before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
 		}
 	}
-	// Classes come first: a zone must not be told that its class is missing because that comes later.
+	// Classes precede zones: else a zone would report a missing class.
 	for _, of := range c.index.AllClasses() {
 		if err := c.classes.syncClass(ctx, of.Name); err != nil {
 			klog.FromContext(ctx).Error(err, "a class is not ready at the start; it is tried again", "class", of.Name)
@@ -158,7 +153,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		})
 	}
 	running.Go(func() { repeat(ctx, secretInterval, c.classes.enqueueClasses) })
-	running.Go(func() { // of a cluster that is not there no event tells
+	running.Go(func() { // an absent cluster has no event
 		if cache.WaitForCacheSync(ctx.Done(), c.index.Clusters.HasSynced) {
 			c.index.EachZone(ready.NamesAnyCluster, c.enqueueZone)
 		}
@@ -178,7 +173,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// workNext works on the next object of the queue. It is false when there will be none.
+// workNext does the next task. False: the queue has shut down.
 func (c *Controller) workNext(ctx context.Context) bool {
 	todo, end := c.queue.Get()
 	if end {
@@ -203,7 +198,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	}
 	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
 	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		log.Error(err, "The API refuses what is to be written; it is tried again") // as where the role of the controller is an older one
+		log.Error(err, "The API refuses what is to be written; it is tried again") // for example, the controller's role is of an older version
 	} else {
 		log.V(2).Info("an object is tried again", "err", err)
 	}
@@ -216,7 +211,7 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	return true
 }
 
-// Observe keeps what the Loop reports and enqueues the zone.
+// Observe handles an event of the Loop.
 func (c *Controller) Observe(event delivery.Event) {
 	c.classes.takeEvent(event)
 	refused := c.reports.takeEvent(event)
@@ -234,7 +229,7 @@ func (c *Controller) deliveryChanged(before, after *v1alpha1.Delivery) {
 	c.reports.takeDelivery(ready.KeyOf(one), after)
 	if after == nil {
 		c.loop.Hold(ready.KeyOf(one), time.Time{}, "", delivery.State{})
-		c.queue.Add(task{kind: classTask, name: ready.KeyOf(one).Class}) // It may be waiting for this one to go.
+		c.queue.Add(task{kind: classTask, name: ready.KeyOf(one).Class}) // the class may wait for this Delivery to go
 	}
 	c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 }
@@ -243,7 +238,7 @@ func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 	c.queue.Add(task{kind: classTask, name: cmp.Or(after, before).Name})
 }
 
-// clusterChanged is classChanged for a Bind9Cluster that is, or was, a class.
+// clusterChanged is for a Bind9Cluster that is, or was, a class.
 func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
 	at := cmp.Or(after, before)
 	if name := class.OfCluster(at).Name; class.InUse(at) || c.index.NamesCluster(name) {

@@ -17,15 +17,15 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// Reasons of a class's Ready beside those of delivery.
+// Reasons of a class's Ready, besides those of delivery.
 const (
-	// ReasonServerHealthy says that its last health check went well, or a delivery since.
+	// ReasonServerHealthy: the last health check, or a delivery since, succeeded.
 	ReasonServerHealthy = "ServerHealthy"
-	// ReasonNotProven says that no fault is known, and no delivery shows that there is none (delivery.ErrNotProven).
+	// ReasonNotProven: no fault is known, and no delivery proves health (delivery.ErrNotProven).
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth decides what a class says of the health that was found then: nil for good.
+// judgeHealth returns Ready and health of a class for a finding; nil: good.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,
@@ -56,8 +56,8 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	return condition, health
 }
 
-// judgeDelivering decides what a Bind9Cluster that is a class says of the health that was found last. A team reads it,
-// so it has no word of the controller's network in it, as a Zone has none.
+// judgeDelivering returns the condition Delivering of a Bind9Cluster, for teams: without words about the controller's
+// network (S6.17).
 func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())
 	condition.Type = bind9.ConditionDelivering

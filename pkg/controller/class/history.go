@@ -21,13 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// history asks the server for changes of zones.
+// history reads changes of zones from the API server.
 type history struct {
 	client versioned.Interface
 	index  *ready.Index
 }
 
-// readChanges asks for what the Views of a process that was started later do not have.
+// readChanges returns changes from before this process, which the Views lack.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -52,7 +52,7 @@ func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request
 		Param("since", since.String())
 }
 
-// ReadChanges reads the changes of an answer.
+// ReadChanges parses the changes of an answer.
 func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(listed))
 	for i, of := range listed {
@@ -66,7 +66,7 @@ func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	return changes, nil
 }
 
-// readLeft asks what a zone that ended had since a serial.
+// readLeft returns the RRsets that an ended zone had since a serial.
 func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -82,10 +82,10 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errStands refuses to take the changes of a zone for all that it has: that is in its view.
+// errStands: the zone has not ended, and its changes are not all of its content.
 var errStands = errors.New("the zone has not ended")
 
-// leftOf reads an answer. Each change of a zone that stands has a SOA, so that it is not taken for all that a zone had.
+// leftOf parses an answer. A change of an existing zone has a SOA, unlike the list of an ended zone.
 func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone

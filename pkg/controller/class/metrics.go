@@ -12,10 +12,10 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 )
 
-// Metrics are those of the deliveries of one controller; none has a label for a zone or a Record.
+// Metrics of deliveries. No label names a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
-	// status says how the classes are while the controller runs; nil before and after.
+	// status is nil unless the controller runs.
 	status atomic.Pointer[func() []schedule.ClassStatus]
 
 	calls, drifted, fenced *metrics.CounterVec
@@ -27,7 +27,6 @@ var (
 	_ metrics.StableCollector = (*Metrics)(nil)
 )
 
-// gauges are how the classes are at the moment.
 var gauges = []struct {
 	desc *metrics.Desc
 	of   func(s schedule.ClassStatus) float64
@@ -55,7 +54,7 @@ func newGauge(name, help string) *metrics.Desc {
 	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
 }
 
-// NewMetrics makes the metrics of one controller and registers them.
+// NewMetrics registers the metrics of a controller.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
 		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,
@@ -84,7 +83,7 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	}
 }
 
-// CollectWithStability implements metrics.StableCollector: what is asked for is how it is now.
+// CollectWithStability implements metrics.StableCollector.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	status := m.status.Load()
 	if status == nil {
@@ -97,7 +96,6 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// followStatus has status asked until the returned function is called.
 func (m *Metrics) followStatus(status func() []schedule.ClassStatus) (end func()) {
 	m.status.Store(&status)
 	return func() { m.status.Store(nil) }
@@ -112,22 +110,22 @@ func (m *Metrics) forgetClass(of string) {
 	m.lag.Delete(labels)
 }
 
-// Called counts one call.
+// Called counts a call.
 func (m *Metrics) Called(call schedule.Call) {
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 }
 
-// Delivered counts how long a serial took.
+// Delivered counts the lag of a serial.
 func (m *Metrics) Delivered(class string, lag time.Duration) {
 	m.lag.WithLabelValues(class).Observe(lag.Seconds())
 }
 
-// Drifted counts what a comparison found.
+// Drifted counts the findings of a comparison.
 func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
 	for kind, count := range map[string]int{"missing": missing, "differing": differing, "foreign": foreign} {
 		m.drifted.WithLabelValues(class, kind).Add(float64(count))
 	}
 }
 
-// Fenced counts a delivery that was given up.
+// Fenced counts a fenced delivery.
 func (m *Metrics) Fenced(class string) { m.fenced.WithLabelValues(class).Inc() }

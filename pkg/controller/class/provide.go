@@ -21,15 +21,14 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// providers makes the providers of classes, with the Secrets that they need.
 type providers struct {
-	// of are by the name of their block in the spec of a DNSClass.
+	// of are the constructors, by block in the spec of a DNSClass.
 	of      map[string]NewProvider
 	secrets Secrets
 }
 
-// makeProvider makes the provider of a class. used are the digests of the Secrets that it was made with, by
-// namespace/name.
+// makeProvider sets the provider, kind and target of spec. used are the digests of the Secrets read, by namespace/name,
+// also with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.of[kind]
@@ -52,14 +51,14 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 		return data, err
 	})
 	if _, _, ok := class.SplitCluster(of.Name); ok && spec.Target != "" {
-		spec.Target += " of " + string(of.UID) // Another cluster of the name has other servers.
+		spec.Target += " of " + string(of.UID) // another cluster of that name has other servers
 	}
 	spec.Target = ready.Fingerprint(spec.Target)
 	return used, err
 }
 
-// readSecret reads one, with what tells it from another: nothing that a digest could be guessed from leaves the
-// process.
+// readSecret returns the data and a digest that identifies them. The digest stays in the process: guesses could be
+// checked against it.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {
@@ -82,7 +81,6 @@ func (p *providers) readSecret(ctx context.Context, namespace, name string) (map
 	return data, string(sum.Sum(nil)), nil
 }
 
-// unreadableSecret is the fault of a class for which a Secret cannot be read, with the next step.
 func unreadableSecret(namespace, name string, err error) *delivery.Error {
 	next := "it is tried again, and the controller's log has the error"
 	if apierrors.IsForbidden(err) {
@@ -93,7 +91,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads Secrets again. of are the digests that they had, which those keep that cannot be read.
+// digestSecrets reads Secrets again. An unreadable Secret keeps the digest in of.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {
@@ -102,7 +100,7 @@ func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map
 		if digest == "error" {
 			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name,
 				"err", errors.Unwrap(err))
-			digest = of[at] // A server that does not answer is no reason to stop.
+			digest = of[at] // a silent API server must not stop the class
 		}
 		now[at] = digest
 	}

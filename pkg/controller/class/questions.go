@@ -9,17 +9,16 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// allPerSecond is the most questions a second by which servers are compared while nothing changes: of all DNSClasses
-// together, and as many of all Bind9Clusters that are classes, so that tenants take none from the classes of the
-// platform.
+// allPerSecond bounds the queries a second to servers while nothing changes: of all DNSClasses together, and again of
+// all Bind9Clusters, so that tenants take none from the platform.
 const allPerSecond = 250
 
-// questions counts the servers that are asked when each zone of each class is compared once. The sums are kept, as each
-// class asks for one every few seconds.
+// questions counts the queries that compare each zone of each class once. Sums are kept: each class reads one every few
+// seconds.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
-	// byNamespace are those of Bind9Clusters. A namespace without one is not in it.
+	// byNamespace counts those of Bind9Clusters, without zero entries.
 	byNamespace map[string]int
 }
 
@@ -27,7 +26,7 @@ func newQuestions() questions {
 	return questions{byClass: map[string]int{}, byNamespace: map[string]int{}}
 }
 
-// setNumber sets the questions of a class; 0 forgets them.
+// setNumber sets the queries of a class; 0 removes the class.
 func (q *questions) setNumber(name string, n int) {
 	more := n - q.byClass[name]
 	if q.byClass[name] = n; n == 0 {
@@ -44,9 +43,9 @@ func (q *questions) setNumber(name string, n int) {
 	}
 }
 
-// findInterval returns the shortest interval at which a class may ask its questions. DNSClasses share allPerSecond by
-// their numbers of questions. Of those of Bind9Clusters half is shared equally by their namespaces and half by numbers:
-// no namespace has less than half of an equal share, however many zones and servers another one has.
+// findInterval returns the shortest interval for the queries of a class. DNSClasses share allPerSecond by number of
+// queries. Of the share of Bind9Clusters, half is split equally among namespaces and half by number: each namespace has
+// at least half of an equal share, however many zones and servers others have.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

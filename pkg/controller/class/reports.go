@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// reports keeps what is known of each delivery: what the Loop of this process reported, else what the Delivery says,
-// which another process writes until this one leads.
+// reports has the state of each delivery: from the Loop of this process, else from the Delivery, which another process
+// writes.
 type reports struct {
 	mu  sync.Mutex
 	all map[delivery.Key]report
@@ -21,7 +21,7 @@ type reports struct {
 
 type report struct {
 	ready.Report
-	// refused are the RRsets that the provider refused in the last attempt. The map is replaced and never changed.
+	// refused are the RRsets refused in the last attempt. The map is replaced, never modified.
 	refused map[delivery.RRsetKey]*delivery.Error
 }
 
@@ -31,7 +31,7 @@ func (r *reports) get(key delivery.Key) ready.Report {
 	return r.all[key].Report
 }
 
-// takeEvent keeps what the Loop reports. It returns the refusals of which the provider says something new.
+// takeEvent stores an event of the Loop, and returns the new or changed refusals.
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	for _, failure := range event.Failed {
 		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 	}
-	// A comparison says nothing of what was refused.
+	// A comparison leaves the refusals.
 	if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
 		now.refused = refused
 	}
@@ -54,7 +54,7 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	return newRefusals(event.Failed, before.refused)
 }
 
-// newRefusals returns the failures of which the provider says something else than before.
+// newRefusals returns the failures with other words of the provider than before.
 func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) (fresh []delivery.Failure) {
 	for _, failure := range failed {
 		last, now := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}], failure.Err
@@ -65,7 +65,7 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery keeps what a Delivery says, unless the Loop of this process reported that delivery; nil takes it away.
+// takeDelivery stores the state in a Delivery (nil removes it), unless the Loop has reported that delivery.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

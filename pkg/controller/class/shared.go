@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// shared are the parts that classSync and zoneSync work with.
 type shared struct {
 	index  *ready.Index
 	queue  queue
@@ -24,7 +23,6 @@ type shared struct {
 	loop   *schedule.Loop
 }
 
-// task is one object to work on.
 type task struct{ kind, namespace, name string }
 
 const (
@@ -39,7 +37,7 @@ func newQueue() queue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute))
 }
 
-// judgeStalled decides the condition Stalled of an object, and enqueues the task again when it is due.
+// judgeStalled returns the condition Stalled of an object, and enqueues the task for the time when Stalled is due.
 func (s *shared) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
 	return s.stalls.Judge(of, conditions, waits, func(in time.Duration) { s.queue.AddAfter(again, in) })
 }

@@ -19,24 +19,21 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// statusWriter writes the status of Zones and DNSClasses, and a condition of Bind9Clusters.
 type statusWriter struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
 }
 
-// readyPatch is a Ready to be written, with what the object said before.
 type readyPatch struct {
 	of metav1.ObjectMeta
-	// serial is that of which the Ready speaks: where the object is past it by now, the server drops it (S6.13).
+	// serial of the Ready: the API server drops the write if the object is past that (S6.13).
 	serial    int64
 	before    []metav1.Condition
 	judgement ready.Judgement
 	stalled   *metav1.Condition
 }
 
-// encode makes a patch of it with the further fields of the status. A Judgement that says nothing leaves Ready as it
-// is.
+// encode adds serial and conditions to the status fields. A zero Judgement leaves Ready.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {
@@ -51,13 +48,12 @@ func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"uid": p.of.UID}, "status": fields}
 }
 
-// patcher is a client of one kind of object.
 type patcher[T any] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, sub ...string) (T, error)
 }
 
-// patchObject patches an object, or a subresource of it. Conditions are merged by their type and finalizers by their
-// value, so that no two writers undo each other.
+// patchObject patches an object, or a subresource. Conditions merge by type and finalizers by value, so writers do not
+// undo each other.
 func patchObject[T any](ctx context.Context, of patcher[T], name string, patch map[string]any, sub ...string) (patched T, err error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
@@ -83,7 +79,6 @@ func (w statusWriter) writeClass(ctx context.Context, of *v1alpha1.DNSClass, rea
 	return ignoreGone(err)
 }
 
-// writeTarget writes the target of a class.
 func (w statusWriter) writeTarget(ctx context.Context, name string, uid types.UID, target string) (err error) {
 	patch := map[string]any{"metadata": map[string]any{"uid": uid}, "status": map[string]any{"target": target}}
 	if namespace, cluster, ok := class.SplitCluster(name); ok {
@@ -94,14 +89,13 @@ func (w statusWriter) writeTarget(ctx context.Context, name string, uid types.UI
 	return ignoreGone(err)
 }
 
-// writeKeyNames writes the names of the TSIG keys of a class.
 func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, names []string) error {
 	_, err := patchObject(ctx, w.client.DNSClasses(), of.Name,
 		map[string]any{"metadata": map[string]any{"uid": of.UID}, "status": map[string]any{"keyNames": names}}, "status")
 	return ignoreGone(err)
 }
 
-// writeDelivering writes the condition Delivering, after the one that the cluster has; nil for none.
+// writeDelivering writes the condition Delivering; next nil removes it. before is the present condition.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
 	if next != nil {
@@ -116,7 +110,7 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 	return ignoreGone(err)
 }
 
-// stallPatch is the part of a patch of conditions that says stalled, or removes what says otherwise.
+// stallPatch sets stalled, or removes Stalled if nil.
 func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any {
 	switch {
 	case stalled != nil:
@@ -127,7 +121,7 @@ func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any 
 	return nil
 }
 
-// written is the last write of a Ready: what it said, and the version that it was worked out from.
+// written is the last write of a Ready: the version of the Zone and the result.
 type written struct {
 	from      string
 	judgement ready.Judgement

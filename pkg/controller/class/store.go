@@ -28,22 +28,22 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store keeps states in Delivery objects. The resourceVersion is the fence (F22).
+// store saves states as Delivery objects. The resourceVersion is the fence (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-	// zone and class are what the informers have; nil for none.
+	// zone and class return nil if absent.
 	zone  func(uid string) *v1alpha1.Zone
 	class func(name string) *v1alpha1.DNSClass
 
-	// holding is held, for the zone, while finalizers come or go: one delivery must not take away what another needs.
+	// holding locks a zone while its finalizers change: no delivery may remove a finalizer that another needs.
 	holding [64]sync.Mutex
 	mu      sync.Mutex
 	seen    map[delivery.Key]seen
 }
 
-// logFailure logs the provider's words, which the Delivery does not have, when they differ from those before. An
-// attempt under way has no error yet, so the words are forgotten when the zone is delivered.
+// logFailure logs the provider's words, which the Delivery lacks, once until they change. A running attempt has no
+// error yet, so only a delivered zone resets them.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -52,7 +52,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	said := ""
 	if failure != nil {
 		if failure.Stored {
-			return // as it was read from the Delivery: the log has the provider's words already, or the next attempt brings them
+			return // from a Delivery: the provider's words are in the log already, or come with the next attempt
 		}
 		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Said}, " ")
 	}
@@ -68,19 +68,18 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// seen is what a write needs to know of the object as it was read or written last.
+// seen is the state of the object at the last read or write.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition
-	// said is the last failure that was logged.
-	said string
+	said       string
 }
 
 var _ lease.Store = (*store)(nil)
 
 var errNoZone = errors.New("the Zone is gone")
 
-// Load reads past every cache.
+// Load reads a state from the API server, not from a cache.
 func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -98,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. The Delivery of a zone of which nothing is begun has no finalizer, and may go with its zone.
+// Save writes a state. Without a finalizer, before delivery begins, a Delivery may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -156,7 +155,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return written.ResourceVersion, nil
 }
 
-// Delete lets go of the Delivery, and of its zone where that has no other.
+// Delete removes the Delivery, and the zone's finalizer if this was the last.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -177,16 +176,13 @@ func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	return s.releaseZone(ctx, zone)
 }
 
-// removeUnheld removes a Delivery that holds nothing.
 func (s *store) removeUnheld(ctx context.Context, one *v1alpha1.Delivery) error {
 	return ignoreGone(s.client.Deliveries(one.Namespace).Delete(ctx, one.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &one.UID}}))
 }
 
-// addFinalizers puts the finalizers on Zone and class.
 func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name string) error {
-	// The informer may still have a finalizer that was taken away a moment ago, so it is put there each time. The
-	// server writes nothing where it is there.
+	// Always written: the informer may lag behind a removal. The API server ignores a repeated finalizer.
 	_, err := patchObject(ctx, s.client.Zones(zone.Namespace), zone.Name, finalizerPatch(true, zone.UID, ""), finalizers)
 	if err != nil {
 		return fmt.Errorf("finalizer of Zone %s/%s: %w", zone.Namespace, zone.Name, err)
@@ -201,7 +197,6 @@ func (s *store) addFinalizers(ctx context.Context, zone *v1alpha1.Zone, name str
 	return nil
 }
 
-// patchClass patches the finalizers of a class.
 func (s *store) patchClass(ctx context.Context, name string, patch map[string]any) error {
 	if namespace, cluster, ok := class.SplitCluster(name); ok {
 		_, err := patchObject(ctx, s.clusters.Bind9Clusters(namespace), cluster, patch, finalizers)
@@ -211,21 +206,21 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
-// releaseZone takes the finalizer from a Zone of which nothing is delivered.
+// releaseZone removes the finalizer of a Zone without held Deliveries.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
 	if zone.DeletionTimestamp != nil && !slices.Contains(zone.Finalizers, v1alpha1.FinalizerDelivery) {
-		return nil // none can be put there any more
+		return nil // no finalizer can be added any more
 	}
 	if zone.Status.DNSSEC != nil || zone.Spec.DNSSEC != nil {
-		// A signer that was given the zone has it still where the class has left it.
+		// The signer may still have the zone after the class left it.
 		live, err := s.client.Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 		if err != nil {
 			return ignoreGone(err)
 		}
 		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
-			return nil // a deletion waits until the signer has removed it, and status.dnssec goes (S12.9)
+			return nil // deletion waits until the signer has removed the zone, and status.dnssec goes (S12.9)
 		}
 	}
 	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
@@ -237,7 +232,6 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	return ignoreGone(err)
 }
 
-// holdsClass reports whether a class delivers something.
 func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, error) {
 	namespace, _, ok := class.SplitCluster(of.Name)
 	if !ok {
@@ -247,12 +241,11 @@ func (s *store) holdsClass(ctx context.Context, of *v1alpha1.DNSClass) (bool, er
 		func(one *v1alpha1.Delivery) bool { return ready.KeyOf(one).Class == of.Name })
 }
 
-// releaseClass takes the finalizer from a class.
 func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-// anyHeld asks the server whether a Delivery that holds something is left.
+// anyHeld asks the API server whether a Delivery with finalizer exists.
 func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -264,11 +257,10 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 	}), nil
 }
 
-// finalizers is the subresource by which Zones and classes are held: the controller has no right on their specs.
+// finalizers is the subresource for finalizers: the controller has no right on specs.
 const finalizers = "finalizers"
 
-// finalizerPatch adds or removes our finalizer and leaves those of others alone. With a uid or version the server
-// answers 409 where the object is another one by now.
+// finalizerPatch leaves others' finalizers. With a uid or version, a changed object is 409.
 func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
 	if !add {
@@ -303,7 +295,7 @@ func (s *store) forgetDeliveries(which func(delivery.Key) bool) {
 	maps.DeleteFunc(s.seen, func(key delivery.Key, _ seen) bool { return which(key) })
 }
 
-// asConflict says in the Loop's words that another worker wrote first.
+// asConflict wraps lease.ErrConflict if another worker wrote first.
 func asConflict(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", lease.ErrConflict, err)
@@ -311,7 +303,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// ignoreGone takes an object that is gone, or was made anew, for written: it needs nothing.
+// ignoreGone returns nil if the object is gone or replaced: no write is needed.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

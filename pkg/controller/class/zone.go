@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// zoneSync tells the Loop what shall be done with zones, and writes how far each is.
 type zoneSync struct {
 	*shared
 	reports *reports
@@ -34,17 +33,14 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory is what was last said of one zone. The queue gives it to one worker at a time.
+// zoneMemory is used by one worker at a time, by the queue.
 type zoneMemory struct {
-	// told is what the Loop was told.
-	told delivery.Zone
-	// written is the last write of Ready.
+	told    delivery.Zone
 	written written
-	// asked is the secondary ahead of the zone for which the server was asked last to go past it.
+	// asked is the sighting last sent to the API server to pass.
 	asked sighting
 }
 
-// memoryOf is that of a zone, empty at first.
 func (z *zoneSync) memoryOf(at cache.ObjectName) *zoneMemory {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -60,7 +56,6 @@ func (z *zoneSync) dropMemory(at cache.ObjectName) {
 	delete(z.memory, at)
 }
 
-// syncZone tells the Loop what shall be done with a zone, and people how far it is.
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
 	zone := z.index.ZoneByName(namespace, name)
@@ -90,7 +85,7 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	return errors.Join(err, z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
-// tellClusters has the Loop told of the Bind9Clusters that a zone names, and of those that have a Delivery of it.
+// tellClusters passes the Bind9Clusters that a zone names, or has a Delivery of, to the Loop.
 func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
 	for _, one := range z.index.DeliveriesOf(string(zone.UID)) {
@@ -103,14 +98,13 @@ func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
 	}
 }
 
-// readFacts reads the facts that decide the Ready of a Zone.
 func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force ready.InForce) *ready.Facts {
 	return z.index.FactsOf(zone, force, z.frozen.Has(zone), z.reports.get, z.classes.targetOf)
 }
 
-// tellLoop is level-triggered as the Loop is: only what is new is told.
+// tellLoop calls Loop.SetZone if the desired state changed.
 func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InForce, taken []string, terminating bool) {
-	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or it never stood, and nothing is delivered (S3.2, S3.5)
+	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or never in force, with nothing delivered (S3.2, S3.5)
 	desired := delivery.Zone{
 		UID: uid, Tenant: zone.Namespace, Classes: force.Classes, Remove: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
@@ -126,7 +120,7 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InFo
 			desired.Former = append(desired.Former, key.Class)
 		}
 		if desired.Remove && terminating && one.Status.Serial != 0 {
-			// The namespace takes the Records before the Zone: what is removed is what was delivered.
+			// A terminating namespace deletes the Records before the Zone: the delivered content is removed.
 			desired.Frozen = serial.Serial(one.Status.Serial)
 		}
 	}
@@ -141,15 +135,15 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InFo
 	}
 }
 
-// holdNames tells the Loop which names a Delivery has, if its Zone is there: one whose Zone is gone keeps no name. Of
-// two the earlier has a name, as primaries see it (transferclass).
+// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries the earlier has a name, as at primaries
+// (transferclass). The caller checks that the Zone exists: else no name is held.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
 	}
 }
 
-// forgetZone is for a Zone that is gone. Deliveries that hold nothing go with it: a server without a cluster has no
+// forgetZone removes a Zone that is gone, and its Deliveries without finalizer: a server without a cluster has no
 // garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
@@ -170,12 +164,12 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 	return nil
 }
 
-// syncStatus writes the Ready of a Zone, and Stalled where that waits for a person.
+// syncStatus writes Ready of a Zone, and Stalled if a person is needed.
 func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts) error {
 	var j ready.Judgement
 	var ahead sighting
 	zone := f.Zone
-	if zone.Status.Serial != 0 { // else the server says what it waits for
+	if zone.Status.Serial != 0 { // else the API server's conditions have the reason
 		if j = ready.JudgeZone(f); j == (ready.Judgement{}) {
 			return nil
 		}
@@ -188,13 +182,13 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
-	// A write from the object that the informer still has needs no other: its own event is on the way.
+	// The event of a write from this version of the object is still to come.
 	if ahead.serial == 0 && (m.written == now || saysAlready(zone, j, stalled)) {
 		return nil
 	}
 	of := zone.Status.Serial
 	if ahead.serial != 0 {
-		of = int64(ahead.serial) // The server goes past it, where S6.11 lets it.
+		of = int64(ahead.serial) // the API server passes it if S6.11 allows
 	}
 	err := z.status.writeZone(ctx, readyPatch{of: zone.ObjectMeta, serial: of, before: zone.Status.Conditions, judgement: j,
 		stalled: stalled})
@@ -207,8 +201,8 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// saysAlready reports whether a Zone has a Judgement already. Programs such as kubectl wait take what speaks of an
-// older generation for old.
+// saysAlready reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl wait
+// ignores it.
 func saysAlready(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

@@ -32,16 +32,14 @@ import (
 )
 
 const (
-	// secretInterval is the interval at which the Secrets of a class are read: a watch would need the right to list.
+	// secretInterval of reading the Secrets of a class: a watch would need the right to list.
 	secretInterval = 5 * time.Second
-	// remindInterval is the interval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too
-	// early.
+	// remindInterval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too early.
 	remindInterval = 30 * time.Second
-	// earlyTime is the time after a change of peers in which the class's targets are notified of the catalog each
-	// secretInterval. BIND ignores a NOTIFY during a query for the catalog: if the query came before the catalog was
-	// here, BIND has no zone of the class until the next NOTIFY.
-	earlyTime = time.Minute
-	// askTimeout bounds a request to the API.
+	// earlyTime is the time after a change of peers with a NOTIFY for the catalog each secretInterval. BIND ignores a
+	// NOTIFY during its query for the catalog: if it asked before the catalog was here, it has no zone of the class
+	// until the next NOTIFY.
+	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
 
@@ -50,14 +48,14 @@ type Config struct {
 	Primary *primary.Primary
 	// The caller runs Members.
 	Members *Members
-	// The caller starts Classes and Zones. The transform of Zones keeps the annotation paused.
+	// The caller starts Classes and Zones, Zones with Trim.
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
-	// Servers has the servers of classes with a block bind9, and the Bind9Clusters that are classes.
+	// Servers has the servers and Bind9Clusters of classes with a block bind9.
 	Servers *Servers
-	// GeneralKeys are the Primary's keys besides those of classes.
+	// GeneralKeys are the Primary's keys outside classes.
 	GeneralKeys []tsig.Key
 	// Joined is called for each Zone that joins a class.
 	Joined func(zone cache.ObjectName)
@@ -69,21 +67,19 @@ type Controller struct {
 	queue  workqueue.TypedRateLimitingInterface[task]
 	synced []cache.InformerSynced
 	begun  chan struct{}
-	// serving are the classes of the Primary, failing the last errors of classes. Run alone uses them.
+	// serving are the classes of the Primary, failing the last errors of classes. Only Run uses them.
 	serving map[string]*serving
 	failing map[string]string
-	// keys are the keys of the classes in serving, and of the Primary itself.
-	keys Keys
+	keys    Keys
 }
 
-// task syncs the members of a class, and with peers also its settings and Secrets. With remind it notifies
-// secondaries of unconfirmed zones instead.
+// task syncs the members of a class, with peers also settings and Secrets; remind sends NOTIFY for unconfirmed zones
+// instead.
 type task struct {
 	class         string
 	peers, remind bool
 }
 
-// serving is a class of the Primary.
 type serving struct {
 	*primary.Class
 	of      *v1alpha1.DNSClass
@@ -92,7 +88,7 @@ type serving struct {
 	since   time.Time // the last change of peers
 }
 
-// Trim is an informer transform that keeps the fields of Zones for feed and Controller.
+// Trim is an informer transform: it keeps the fields of Zones that feed and Controller read.
 func Trim(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		paused, is := zone.Annotations[v1alpha1.AnnotationPaused]
@@ -138,7 +134,6 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// clusterChanged enqueues the class of a Bind9Cluster.
 func (c *Controller) clusterChanged(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
@@ -148,7 +143,7 @@ func (c *Controller) clusterChanged(object any) {
 	}
 }
 
-// classByName returns a class of the caches; nil if there is none.
+// classByName returns a class of the caches; nil if absent.
 func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
 	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
 		return c.Servers.classOf(namespace, cluster), nil
@@ -168,7 +163,7 @@ func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	return all
 }
 
-// askUID asks the API for the UID of a class; "": there is none.
+// askUID asks the API for a class; "" if absent.
 func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -194,7 +189,7 @@ func (c *Controller) classChanged(object any) {
 	}
 }
 
-// isFetched reports whether the servers of a class fetch its zones from a primary.
+// isFetched reports whether servers of a class fetch zones from a primary.
 func isFetched(of *v1alpha1.DNSClass) bool {
 	return of.Spec.Transfer != nil || of.Spec.Bind9 != nil && apiclass.ModeOf(of.Spec.Bind9) != v1alpha1.Bind9ModeUpdate
 }
@@ -219,7 +214,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 	c.Servers.waitForSync(ctx)
 	all := c.listClasses()
-	// In the order of their right to key names.
+	// In order of right to key names.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
 		c.syncTask(ctx, task{class: of.Name, peers: true})
@@ -236,7 +231,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// addTasks enqueues classes, whose Secrets are then read again, and reminders, until ctx ends.
+// addTasks enqueues reminders, and classes to read their Secrets.
 func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
 	defer secrets.Stop()
@@ -288,16 +283,16 @@ func (c *Controller) remindSecondaries() {
 	}
 }
 
-// rankOf returns the rank of a class for key names. Bind9Clusters come last, since teams choose their keys.
+// rankOf returns the rank of a class for key names. Bind9Clusters come last: teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// errUnread is the error of a Secret that may exist and cannot be read.
+// errUnread: a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
-// syncPeers serves a class with the present peers, or stops serving the class.
+// syncPeers serves a class with the present peers, or ends the class.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -381,10 +376,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns key names to classes, independent of the order in which this process saw them: to the class
-// with the name in its status, which the controller writes (S11.18), else to the oldest class. It stops serving a
-// class that loses a name; if that is of, it returns an error. Only keys named by classes themselves compete. The
-// key of a selected server takes no name from such a class, and yields to the class (Keys).
+// decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
+// else to the oldest. A class that loses a name ends; if that is of, the result is an error. Only classes that name
+// keys themselves compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -415,8 +409,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers removes servers from other classes if their key has the name of another key of this class, which has
-// the right to the name.
+// dropServers removes servers of other classes whose key differs from the key of that name in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
@@ -450,7 +443,6 @@ func samePeers(a, b Peers) bool {
 		})
 }
 
-// readMembership returns the present membership of a class.
 func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	now := c.Members.Of(of.Name, of.CreationTimestamp.Time, of.Spec.Bind9 != nil)
 	now.Paused, now.Signed, now.Signing = map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -472,7 +464,6 @@ func (c *Controller) readMembership(of *v1alpha1.DNSClass) primary.Membership {
 	return now
 }
 
-// syncMembers updates the members of a served class.
 func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	known := c.serving[name]
 	if known == nil {

@@ -14,27 +14,26 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of all classes. A signature names its key by the name alone, so a name has a single key in
-// all classes together. The authors of a server choose its key, so the name ends in their namespace
-// (NamespaceOfKey): no UpdateKey and no server of another namespace can have that name. Keys named by classes
-// themselves precede those of servers. Of two servers of a namespace, the server of the older class has the name.
+// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key in all
+// classes. A server's authors choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and
+// no server of another namespace, can have the name. Keys named by classes precede those of servers; of two servers in
+// a namespace, that of the older class precedes.
 type Keys struct {
 	mu   sync.Mutex
 	held map[string]*heldKeys // by class
-	// byName indexes held by key name and class, so that the cost of a lookup does not grow with the number of
-	// classes.
+	// byName indexes held by key name and class: lookups cost the same with many classes.
 	byName map[string]map[string]*heldKeys
 }
 
-// heldKeys are the keys of a class. The primary's own keys have the class "".
+// heldKeys are the keys of a class; class "": the primary's own.
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool
 	claims    map[string]string
 }
 
-// Hold replaces the keys of a class. release removes them, unless the class has others since. A paused class has no
-// keys: no primary serves it.
+// Hold replaces the keys of a class. release removes them, unless replaced since. A paused class has no keys: no
+// primary serves it.
 func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	if of.Spec.Paused {
 		peers = Peers{}
@@ -42,7 +41,6 @@ func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	return k.holdKeys(of.Name, &heldKeys{rankOf(of), of.Spec.Bind9 != nil, peers.Claims()})
 }
 
-// holdGeneral holds the primary's own keys, which precede all others.
 func (k *Keys) holdGeneral(keys []tsig.Key) {
 	k.holdKeys("", &heldKeys{claims: Peers{Class: primary.ClassConfig{Keys: keys}}.Claims()})
 }
@@ -73,7 +71,7 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 	}
 }
 
-// forgetKeys is called with mu held.
+// forgetKeys needs mu.
 func (k *Keys) forgetKeys(class string) {
 	had := k.held[class]
 	if had == nil {
@@ -105,7 +103,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of the namespace, selected by the class of, may not have the key; "": it may.
+// keptFrom returns why a server of the namespace, in the class of, may not have the key; "": allowed.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -130,12 +128,11 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 	return ""
 }
 
-// serverLabel is the second label in the names of server keys.
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name: NAMESPACE of LABEL.NAMESPACE., for
-// UpdateKeys, and of LABEL.bind9.NAMESPACE., for servers (ofServer); "": none. The form of the name decides, not the
-// existing namespaces: a later namespace takes no name from others.
+// NamespaceOfKey returns the only namespace that may have a key of this name; "": no reservation. This is NAMESPACE in
+// LABEL.NAMESPACE., for UpdateKeys, and in LABEL.bind9.NAMESPACE., for servers (ofServer). The form alone decides: a
+// new namespace takes no name from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:
@@ -151,7 +148,7 @@ func isForServer(namespace string, key tsig.Key) bool {
 	return ofServer && of == namespace
 }
 
-// meaningOf distinguishes keys of the same name. The result is compared and never printed.
+// meaningOf distinguishes keys of the same name. Never print the result.
 func meaningOf(key tsig.Key) string {
 	return string(key.Algorithm) + string(key.MAC([]byte(key.Name)))
 }

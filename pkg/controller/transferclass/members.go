@@ -28,9 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, from the Deliveries in the order of their revisions: at each revision they
-// are a function of the store. An informer would apply a listing object by object, with states between that the
-// store never had.
+// Members are the zones of every class, from Deliveries in revision order: at each revision a function of the store. An
+// informer would apply a listing object by object, with states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -43,18 +42,16 @@ type Members struct {
 	changed func(class string)
 }
 
-// row is the state of a Delivery.
 type row struct {
 	class, uid string
 	zone       name.Name
 	of         cache.ObjectName // the Zone
-	// rank decides between rows of the same name.
+	// rank decides between rows of a name.
 	rank precedence.Rank
-	// confirmed is set if every secondary has the wanted serial, once if every secondary had some serial.
+	// confirmed: every secondary has the wanted serial. once: every secondary had some serial.
 	confirmed, once bool
 }
 
-// members are the rows of a class.
 type members struct {
 	rows map[string]row // by the zone's UID
 	// at is the revision of the last change of members, onceAt that of the last new row or change of once.
@@ -70,14 +67,14 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed sets the function called for a class when its members change or a zone is confirmed. It is called before
-// Run; tell must not block.
+// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; tell
+// must not block.
 func (m *Members) Changed(tell func(class string)) { m.changed = tell }
 
 // Run follows the Deliveries until ctx ends.
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
-// WaitForSync returns when all members are known, else with the cause of ctx.
+// WaitForSync returns after the first listing, else with the cause of ctx.
 func (m *Members) WaitForSync(ctx context.Context) error {
 	select {
 	case <-m.synced:
@@ -87,8 +84,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the membership of a class created at that time, sorted by right to a name. The catalog of a class with
-// a block bind9 (ofServers) marks the members that not all servers have had, so the serial also moves with those.
+// Of returns the membership of a class created at that time, sorted by right to a name. With ofServers (block bind9),
+// the catalog marks members that some server never had, and the serial moves with the marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -109,7 +106,7 @@ func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Me
 	return membership
 }
 
-// find returns the members of a class, without rows if unknown. The mutex is held.
+// find returns members without rows for an unknown class. mu is held.
 func (m *Members) find(class string) members {
 	if known := m.classes[class]; known != nil {
 		return *known
@@ -120,10 +117,9 @@ func (m *Members) find(class string) members {
 // compare sorts by right to a name: the earlier Delivery first.
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt returns the serial of a catalog: the revision, counted from the second of the class's creation. So a
-// class made anew in a store with new revisions is ahead of its predecessor, unless the former store had more than
-// one write a second on average. A secondary that was away follows if fewer than 2^31 revisions have passed; a
-// restore adds fewer (backup.Clock).
+// serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class made again
+// in a new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary
+// that was away follows if fewer than 2^31 revisions passed; a restore adds fewer (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -140,7 +136,7 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	return zones
 }
 
-// Unconfirmed returns the UIDs of the zones that not all secondaries of the class are known to have.
+// Unconfirmed returns the UIDs of zones that a secondary of the class may lack.
 func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -168,7 +164,7 @@ func (m *Members) classesOf(uid string) map[string]bool {
 	return of
 }
 
-// OfClass returns the members of a class, for its provider.
+// OfClass returns the members of a class for its provider.
 func (m *Members) OfClass(class string) transfer.Members { return ofClass{m, class} }
 
 type ofClass struct {
@@ -184,8 +180,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among these classes; "": none. A server of
-// several classes has a single zone of a name.
+// HolderAmong returns the UID of the Zone with the first right to a name among classes; "": none. A server of several
+// classes has a single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -203,12 +199,12 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
-// isSameMember reports whether the catalog lists both rows alike.
+// isSameMember reports whether the catalog lists both alike.
 func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
-// rowOf returns the row of a Delivery, and false for nil or before the first intent.
+// rowOf returns the row of a Delivery; false: nil, or before the first intent.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -226,8 +222,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow sets the row of a Delivery at a revision; nil removes the row. The classes of a changed row are marked
-// in touched. The mutex is held.
+// replaceRow sets the row of a Delivery (nil: removes it) at a revision, and marks its classes in touched. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -258,7 +253,7 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	}
 }
 
-// classMembers returns the members of a class, and adds the class if absent. The mutex is held.
+// classMembers adds an absent class. mu is held.
 func (m *Members) classMembers(of string) *members {
 	if m.classes[of] == nil {
 		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
@@ -266,7 +261,6 @@ func (m *Members) classMembers(of string) *members {
 	return m.classes[of]
 }
 
-// store is the target of the Reflector.
 type store struct{ *Members }
 
 var _ cache.ReflectorStore = store{}

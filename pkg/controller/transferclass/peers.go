@@ -24,16 +24,15 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers are the peers of a class, as primaries and its provider need them.
+// Peers are the peers of a class, for primaries and its provider.
 type Peers struct {
-	// Class configures primaries.
 	Class primary.ClassConfig
 	// Secondaries and Catalog are for the provider's queries.
 	Secondaries []transfer.Secondary
 	Catalog     name.Name
 }
 
-// Claims maps the name of each key to meaningOf the key: all classes of a primary need the same key under a name.
+// Claims maps key names to meaningOf the keys: under a name, all classes of a primary need the same key.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -44,14 +43,13 @@ func (p Peers) Claims() map[string]string {
 
 // ReadPeers reads the block and its Secrets. Errors are *delivery.Error; those of secret are returned unchanged.
 //
-// A secondary with a key may transfer from any address, since queries often come from another address than the
-// listed one. A secondary without a key is known by its address alone. Local addresses are not notified, allowed or
-// queried unless the class allows them.
+// A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
+// are known by address alone. Local addresses are not notified, allowed or queried unless the class allows them.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
-// dropNames returns p without the peers that have a key of these names.
+// dropNames returns p without peers with a key of these names.
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key tsig.Key) bool { return named(key.Name) })
@@ -63,7 +61,7 @@ func (p Peers) dropNames(names map[string]string) Peers {
 	return p
 }
 
-// namedKey is the key of a name in a class, with the first Secret that has it.
+// namedKey is a key and the first Secret with it.
 type namedKey struct {
 	tsig.Key
 	secret v1alpha1.SecretReference
@@ -166,10 +164,10 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 	return key, err
 }
 
-// rotating are the prefixes in the data for keys accepted besides the signing key during a rotation.
+// rotating are the prefixes of fields of keys that are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys reads the signing key from a Secret, and others accepted besides it.
+// readKeys reads the signing key, and others accepted.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {
@@ -191,7 +189,6 @@ func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Ke
 	return key, others, nil
 }
 
-// readKey reads the key whose fields have this prefix.
 func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string) (tsig.Key, error) {
 	for _, needed := range []string{prefix + "name", prefix + "secret"} {
 		if len(data[needed]) == 0 {
@@ -206,7 +203,7 @@ func readKey(ref v1alpha1.SecretReference, data map[string][]byte, prefix string
 	octets, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data[prefix+"secret"])))
 	var key tsig.Key
 	if err != nil {
-		// The decoder's error has a part of the secret in it.
+		// The decoder's error quotes a part of the secret.
 		err = errors.New("secret: is not base64; write it as tsig-keygen does")
 	} else {
 		key, err = tsig.NewKey(strings.TrimSpace(string(data[prefix+"name"])), tsig.Algorithm(algorithm), octets)

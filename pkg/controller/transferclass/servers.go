@@ -25,14 +25,14 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9 from informers. Without their API group there are
-// none, and the other classes are served.
+// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group there are none, and other
+// classes are served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
 }
 
-// serversWait bounds the wait of a starting primary for the list of servers.
+// serversWait bounds the wait at the start for the list of servers.
 const serversWait = 10 * time.Second
 
 // NewServers registers with informers that the caller starts.
@@ -43,7 +43,6 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 	return s
 }
 
-// errUnlisted is the error until the servers are listed.
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
@@ -63,8 +62,8 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns a Bind9Instance as a server, selected by a class or not. runs is false if the instance is absent,
-// stopped or being deleted.
+// Find returns a Bind9Instance as a server, selected by a class or not. runs is false if absent, stopped or under
+// deletion.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted
@@ -77,8 +76,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of the fleets in all namespaces; none before the Bind9Instances are
-// listed. External signers are left out: they may have zones of others.
+// ListSigners returns the running signers of all fleets; none before the Bind9Instances are listed. External signers,
+// which may have others' zones, are left out.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -92,16 +91,15 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
-// Selected are the servers selected by a class with a block bind9.
+// Selected are the servers of a class with a block bind9.
 type Selected struct {
 	Peers
 	// Known are the servers of Peers.Secondaries, in that order.
-	Known []apiclass.Server
-	// Waiting are the servers not delivered to yet.
+	Known   []apiclass.Server
 	Waiting []WaitingServer
 }
 
-// WaitingServer is a server without an address yet (Err is nil), or without a usable key (Err).
+// WaitingServer is not delivered to: without an address (Err is nil), or a usable key.
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
@@ -110,7 +108,7 @@ type WaitingServer struct {
 // RowName returns the name of a server in status.servers of a Delivery.
 func RowName(server apiclass.Server) string { return server.Namespace + "/" + server.Name }
 
-// classOf returns the class of a Bind9Cluster; nil if there is none, or no zone has named the cluster.
+// classOf returns the class of a Bind9Cluster; nil if absent, or never named by a zone.
 func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
 	cluster := s.Cluster(namespace, name)
 	if cluster == nil || !apiclass.InUse(cluster) {
@@ -119,7 +117,6 @@ func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
 	return apiclass.OfCluster(cluster)
 }
 
-// listClasses returns the classes of Bind9Clusters.
 func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	clusters, _ := s.clusters.Lister().List(labels.Everything()) // a cache returns no error
 	for _, cluster := range clusters {
@@ -130,16 +127,15 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits until the servers are listed, at most serversWait: without their APIService other classes are
-// served.
+// waitForSync waits at most serversWait: without their APIService other classes are served.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
 	cache.WaitForCacheSync(ctx.Done(), s.instances.Informer().HasSynced, s.clusters.Informer().HasSynced)
 }
 
-// ReadServers is ReadPeers for a class with a block bind9, with the servers as secondaries, named NAMESPACE/NAME. A
-// server without address, key, read access to the Secret, or right to the name of the key delays no other.
+// ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
+// address, readable key, or right to the key's name delays no other.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
@@ -157,13 +153,13 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		var failure *delivery.Error
 		switch {
 		case err == nil:
-			// A key accepted during a rotation counts like the signing key.
+			// Keys accepted in a rotation count like the signing key.
 			read = append(read, keyed{server, append(others, key)})
 		case errors.Is(err, class.ErrSecretNotFound):
 			waiting[RowName(server)] = waitFor(server, delivery.ReasonSecretNotFound, "has no TSIG key: there is no Secret %s/%s",
 				server.Key.Namespace, server.Key.Name)
 		case apierrors.IsForbidden(err):
-			// The server's namespace grants this right, and may withdraw the grant.
+			// The server's namespace may withdraw this right.
 			waiting[RowName(server)] = waitFor(server, delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the "+
 				"controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
 		case errors.As(err, &failure):
@@ -172,7 +168,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// A server waits alone if its key has the name of another key, of a server before or of a class. Servers with
+	// Only the server whose key has the name of another key, of a server before or of a class, waits. Servers with
 	// names of another namespace come last, however old.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
@@ -215,7 +211,6 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigner(secret)
 }
 
-// waitFor returns the error for the row of a waiting server.
 func waitFor(server apiclass.Server, reason delivery.Reason, format string, arguments ...any) *delivery.Error {
 	return &delivery.Error{Reason: reason, Message: RowName(server) + " " + fmt.Sprintf(format, arguments...)}
 }

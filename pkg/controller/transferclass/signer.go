@@ -29,14 +29,14 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the zone from the primary until
-// all of it is signed. A server that queries the signer for newer data may have the signed zone before.
+// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the unsigned zone from the primary
+// until all is signed; a server that queries the signer may have the signed zone before.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigner marks the peers of a signer: signed zones are handed to them alone. A signer waits for a key of its
-// own: another server with its key could transfer the unsigned zone.
+// markSigner marks the peers of a signer, to whom alone signed zones go. A signer waits for a key that no other server
+// has: that server could transfer the unsigned zone.
 func (s *Selected) markSigner(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {
@@ -71,7 +71,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 	return nil
 }
 
-// Zone returns the Zone with a UID in a class.
+// Zone returns a Zone of a class by UID.
 func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

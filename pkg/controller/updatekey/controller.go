@@ -36,13 +36,12 @@ import (
 )
 
 const (
-	// lookInterval is the interval at which the Secrets of all keys, and the names taken by classes, are checked.
+	// lookInterval of checks of all Secrets and of the names taken by classes.
 	lookInterval = 5 * time.Second
-	// outcomeInterval is the minimum interval between writes of outcomes.
+	// outcomeInterval is the minimum between writes of outcomes.
 	outcomeInterval = 10 * time.Second
-	// askTimeout bounds a request to the API.
-	askTimeout = 10 * time.Second
-	// maxKeys bounds the served keys of a namespace, the older first: each has a watched Secret.
+	askTimeout      = 10 * time.Second
+	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first: each has a watched Secret.
 	maxKeys = 64
 )
 
@@ -60,7 +59,7 @@ type Config struct {
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
-	// WaitFirst returns when the Primary has the keys of all classes. Before that no name is assigned.
+	// WaitFirst returns when the Primary has the keys of all classes: no name is assigned before.
 	WaitFirst func(ctx context.Context) error
 }
 
@@ -71,11 +70,11 @@ type Controller struct {
 	changed chan struct{}
 	// begun is closed after the first syncKeys.
 	begun chan struct{}
-	// read has the keys last read from Secrets, by UID of the UpdateKey. recorded has the names that this process
-	// wrote into a status, for an informer that lags behind. Run alone uses them.
+	// read has the last keys from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote into
+	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes are not yet in a status, by ID. told is the time of the last takeOutcomes.
+	// outcomes to write, by ID. told is the time of the last takeOutcomes.
 	outcomes map[string]outcome
 	told     time.Time
 }
@@ -99,8 +98,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier refuses
-// updates of keys not yet known, and no client repeats those.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse updates by
+// unknown keys, and clients repeat no refused update.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -129,21 +128,20 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// verdict is the reason and message of the condition Ready.
 type verdict struct{ reason, message string }
 
 func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey with the key from its Secret; nil: no key may be served.
+// candidate is an UpdateKey with the key from its Secret; nil: none may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
 	verdict
 }
 
-// claims returns the TSIG name that an UpdateKey claims: the name in the status, else the name in the Secret.
+// claims returns the name of the key: that in the status, else that in the Secret.
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.of.Status.KeyName != "":
@@ -154,7 +152,7 @@ func (k *candidate) claims() map[string]string {
 	return nil
 }
 
-// uses returns the name recorded at the first use; nil before.
+// uses returns the name in the status; nil before the first use.
 func (k *candidate) uses() []string {
 	if k.of.Status.KeyName == "" {
 		return nil
@@ -162,8 +160,8 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys replaces the keys of the Primary and writes each status. A key is served only after the status has the
-// name, so all primaries learn from the API which UpdateKey has a name.
+// syncKeys replaces the keys of the Primary and writes each status. A key is served only with the name in status, where
+// all primaries see the owner of a name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -212,7 +210,6 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// readCandidates returns all UpdateKeys, the older first.
 func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	all, err := c.Keys.Lister().List(labels.Everything())
 	if err != nil {
@@ -221,7 +218,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
-	// taken counts the keys of each namespace
+	// taken counts the keys by namespace
 	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
 	for _, of := range all {
 		there[of.UID] = true
@@ -249,8 +246,8 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the name of a key into the status of the UpdateKey, if the status has none. A conflict is an
-// error: another primary may have written a name, which the informer will deliver.
+// recordName writes the key's name into an empty status. A conflict is an error: another primary may have written a
+// name, which the informer will deliver.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.of.Status.KeyName != "" {
 		return nil
@@ -265,7 +262,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key of an UpdateKey. While the Secret cannot be read, that is the last key.
+// readKey returns the key of an UpdateKey, or the last one while the Secret cannot be read.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.read, of.UID)
@@ -328,7 +325,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes a changed status. It keeps a later outcome of another primary.
+// writeStatus writes a changed status. A later outcome by another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
@@ -352,7 +349,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged returns nil for an UpdateKey that has changed or is gone: the informer delivers that.
+// ignoreChanged returns nil for an UpdateKey that changed or is gone: the informer delivers that.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -35,8 +35,8 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome describes the messages of a key: the last executed, the last refused, and the last error of the API
-// server, with the numbers of refused and failed messages.
+// outcome of a key's messages: the last executed, the last refused, the last error, and the numbers of refused and
+// failed messages.
 type outcome struct {
 	update          *v1alpha1.UpdateKeyUpdate
 	refusal         *v1alpha1.UpdateKeyRefusal
@@ -83,8 +83,7 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// noteOutcome adds the outcome of a message for status and log. An unmet prerequisite is no refusal: clients query
-// with prerequisites.
+// noteOutcome stores the outcome of a message. An unmet prerequisite is no refusal: clients query with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,8 +109,8 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key, however
-// many messages the clients send.
+// takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key, however many
+// messages come.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +128,7 @@ func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	return taken
 }
 
-// Share returns the RRsets that updates of the key have made in a zone.
+// Share returns the RRsets made by updates of the key in a zone.
 func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([]content.RRset, error) {
 	answer, err := p.post(ctx, key.ID, "share", v1alpha1.UpdateRequestSpec{Zone: zone.String()})
 	if err != nil {
@@ -141,7 +140,7 @@ func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([
 	return readShare(zone, answer.Status.Share)
 }
 
-// readShare groups records into RRsets. Records of an RRset follow each other.
+// readShare groups consecutive records of an RRset.
 func readShare(zone name.Name, records []v1alpha1.UpdateRequestRecord) (sets []content.RRset, err error) {
 	for _, r := range records {
 		t, err := rdata.ParseType(r.Type)

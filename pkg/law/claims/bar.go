@@ -12,14 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar is a name out of reach, with all below, for a tenant's patterns with "*", but for those whose tail (the labels
-// behind the last "*") is there (S4.9, S4.20).
+// Bar is a name out of reach, with all below, for a tenant's patterns with "*", unless their tail (the labels behind
+// the last "*") is there (S4.9, S4.20).
 type Bar struct {
 	At name.Rel
 	// Least is the least number of labels of a tail; 0: no bar.
 	Least int
 	Own   bool
-	// Unread is set until Delegations that may reserve the name are read (S4.22).
+	// Unread: Delegations that may reserve the name are not read yet (S4.22).
 	Unread bool
 }
 
@@ -40,8 +40,7 @@ func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {
 	return Bar{}
 }
 
-// findRules returns the names at or above base reserved by rules of the Zone, and requests the facts about
-// Delegations.
+// findRules returns the names at or above base reserved by rules of the Zone, and requests facts about Delegations.
 func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	if c.Holding.Delegations > 0 {
 		var ks []law.Key
@@ -53,7 +52,7 @@ func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	return c.Zone.RuleSet().FindNamed(base, c.Namespace)
 }
 
-// isNamed reports whether rules reserve n, and whether for the namespace (mine). found is of findRules.
+// isNamed reports whether found (of findRules) or Delegations reserve n, and for the namespace (mine).
 func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bool) {
 	if i := slices.IndexFunc(found, func(x rules.NamedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine
@@ -76,8 +75,7 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar for a new record or zone at base: the deepest name reserved for others (S4.20), or own
-// name above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deepest name reserved (S4.20) or own name above (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -93,8 +91,7 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	return bar
 }
 
-// findOwn returns the deepest own name above base, unless the namespace has a claim or a reserved name at or below
-// it.
+// findOwn returns the deepest own name above base, unless the namespace has a claim or a reserved name at or below it.
 func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -117,7 +114,7 @@ func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 		slices.Contains(hosts, n) && !o.HasTenant(z)
 }
 
-// services are names that clients look up to configure themselves (S4.10).
+// services are names by which clients configure themselves (S4.10).
 var services = []name.Rel{name.MustRel("autoconfig"), name.MustRel("autodiscover"), name.MustRel("isatap"),
 	name.MustRel("mta-sts"), name.MustRel("openpgpkey"), name.MustRel("wpad")}
 
@@ -129,8 +126,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are facts of their
-// namespaces: with Delegations, every name without bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant. Delegations' rules are facts of their
+// namespaces, so with Delegations every name without bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -146,7 +143,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse refuses base for the bar, with the condition reason, and the rule that the zone's owner may add (needs).
+// Refuse refuses base. reason is of the condition; needs is the rule that the zone's owner may add.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations that waited for zone %s come into force, "+
@@ -164,9 +161,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 // maxYielding bounds the tenants whose rules a decision reads for S2.13.
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims from base up to at and, with below, below base are in the way, if
-// the rules allow none of these any more (S2.13). They give way at and below at. Nil: no claims, an allowed claim,
-// or too many tenants.
+// FindYielding returns the tenants that give way at and below at (S2.13): whose claims from base up to at and, with
+// below, below base are in the way, allowed by no rule any more. Nil: no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {
@@ -207,7 +203,7 @@ func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	return from
 }
 
-// AllowsAt reports whether the rules allow a namespace some type at base.
+// AllowsAt reports whether rules allow a namespace some type at base.
 func (c *Claimant) AllowsAt(base name.Rel, namespace string) bool {
 	return c.reachingFor(namespace, base).AllowsName(c.NameOf(base), namespace)
 }
@@ -216,7 +212,6 @@ func (c *Claimant) mayAllowBelow(base name.Rel, namespace string) bool {
 	return c.reachingFor(namespace, base).MayAllowBelow(base, namespace)
 }
 
-// reachingFor returns the rules for a namespace that reach base (S4.20).
 func (c *Claimant) reachingFor(namespace string, base name.Rel) *rules.Set {
 	other := *c
 	other.Namespace, other.Zone = namespace, c.RuledFor(c.Zone.WithoutGiven(), namespace)

@@ -14,25 +14,25 @@ import (
 )
 
 // A record claims its base name with all below: wildcards, CAA, policies, challenges, glue and cookies pass between
-// these names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared
-// rule (S4.7 to S4.15).
+// these names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared rule
+// (S4.7 to S4.15).
 
-// Claimant is a tenant that asks for a name of a zone.
+// Claimant is a tenant that asks for a name.
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of rule of the request, Rule the rule if shared.
+	// Admission is the kind of rule, Rule the rule if shared.
 	Admission rules.Admission
 	Rule      *rules.Rule
-	// OwnerAt returns the owner at a name, without the record of the request.
+	// OwnerAt returns the owner at a name, without the requested record.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding are tenants whose claims do not count: they give way (S2.13).
+	// Yielding tenants' claims do not count: they give way (S2.13).
 	Yielding []string
 }
 
-// isTenant reports whether a claim is of a tenant, and counts.
+// isTenant reports whether a tenant's claim counts.
 func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
@@ -64,7 +64,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	return mine, others
 }
 
-// RefuseClaim decides whether the tenant may claim a base name by a record at owner (S4.8 to S4.13).
+// RefuseClaim decides whether the tenant may claim base by a record at owner (S4.8 to S4.13).
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
@@ -154,8 +154,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address
-// there answers for all names delegated.
+// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address there
+// answers for all delegated names.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -176,8 +176,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName reports whether a name without claim of the tenant is own, for this kind of rule (S4.10, S4.12, S4.13,
-// S4.16).
+// isOwnName judges a name without claim of the tenant, for this kind of rule (S4.10, S4.12, S4.13, S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -206,7 +205,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above with a claim of a tenant, and whether that is another tenant's.
+// FindAbove returns the nearest name above with a tenant's claim, and whether another's.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
@@ -217,8 +216,8 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
-// othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do
-// not count (S4.12).
+// othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do not
+// count (S4.12).
 func (c *Claimant) othersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -246,8 +245,7 @@ func (c *Claimant) ownBelow(n name.Rel) string {
 	return ""
 }
 
-// ownNamesIn reports whether of selects an own name without records: name server, host named by the apex, name
-// listed as shared, service.
+// ownNamesIn reports whether of selects an own name without records.
 func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedNames(), func(n name.Rel) bool {
 		return c.Admission == rules.AdmittedShared && c.Rule.NamesShared(n, c.Zone.FQDN())
@@ -256,8 +254,8 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether a zone of another namespace, selected by which, is at or below a name. Zones below
-// other zones do not count.
+// zonesBelow reports whether which selects a zone of another namespace at or below a name. Zones below other zones do
+// not count.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {
@@ -275,9 +273,9 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 	return others
 }
 
-// CutsOff reports whether a tenant's NS below the apex, DNAME or zone at owner would cut off data of others (S4.15):
-// a record, but by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. Claims at
-// the base of an underscore name count only with data at or below owner.
+// CutsOff reports whether a tenant's NS below the apex, DNAME or zone at owner would cut off data of others (S4.15): a
+// record, except by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. Claims at the
+// base of an underscore name count only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
@@ -298,8 +296,7 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
-// isNamedBelow reports whether rules reserve a name at or below owner for others. has is the owner, below the owners
-// below.
+// isNamedBelow: has is the owner, below the owners below.
 func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
 	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
 		return true

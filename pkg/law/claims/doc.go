@@ -5,8 +5,8 @@
 // comes with all below, and no other tenant writes at, above or below.
 //
 // Promises. (1) A decision requests its facts in one walk up, one range of owners and one of zones, however many
-// namespaces have names. (2) Age does not decide: the second claim is refused, from either side. (3) A refusal names
-// no other namespace (S1.8).
+// namespaces have names. (2) Age does not decide: the second claim is refused, from either side. (3) A refusal names no
+// other namespace (S1.8).
 //
 // It does not know records: a request has a namespace, a kind of rule and a name.
 //

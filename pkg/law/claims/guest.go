@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest writes by a rule that names each underscore label (S4.14), without claim and past all claims. The record
-// makes the names above exist, so that wildcards no longer answer for them (RFC 4592 §2.2.2).
+// A guest writes by a rule that names each underscore label (S4.14), without claim and past all claims. Names above
+// exist then, so wildcards no longer answer for them (RFC 4592 §2.2.2).
 
 // Answer is the wildcard for a name without data.
 type Answer struct {
@@ -23,8 +23,8 @@ type Answer struct {
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard that answers for n if nothing is at or below Answer.Top (RFC 4592 §3.3.1). It
-// requests an owner for each label up to the next name with data. OwnerAt must know n and the names above.
+// FindWildcard returns the wildcard for n, without regard to data below Answer.Top (RFC 4592 §3.3.1). OwnerAt must know
+// n and the names above.
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -43,14 +43,13 @@ func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	return a, false
 }
 
-// hasData reports whether a name has data: of records, of a child's cut, or of nameServers.
+// hasData counts records, a child's cut, and nameServers.
 func (c *Claimant) hasData(n name.Rel) bool {
 	o := c.OwnerAt(n)
 	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.MadeNames, n)
 }
 
-// FindHidden returns the wildcard that answers for n as long as no name below n exists. It requests the owners below
-// Answer.Top.
+// FindHidden returns the wildcard that answers for n while no name below n exists.
 func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	if a, ok = c.FindWildcard(n); !ok {
 		return a, false
@@ -78,8 +77,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's type or zone that admits no other data at an underscore name whose base is
-// another's (S4.24). needs is the rule that would pass.
+// RefuseExcluding refuses a guest's type or zone that admits no other data, at an underscore name with another's base
+// (S4.24). needs is the rule that would pass.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
@@ -89,8 +88,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's new type or zone that hides the base name from a wildcard of another namespace
-// (S4.23).
+// RefuseHiding refuses a guest's new type or zone that hides the base from another namespace's wildcard (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

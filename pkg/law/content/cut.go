@@ -10,17 +10,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of the nameServers of a zone (S6.2): a
-// transaction of the parent, of 128 operations by default, replaces all of them, each at a name of its own.
+// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction of the
+// parent, of 128 operations by default, replaces all, each at its own name.
 const MaxGlue = 48
 
-// Cut returns the RRsets of the zone parent for a delegated child (S6.3): apex NS, and addresses of those at or
-// below the cut; nil without NS. NS there without an address are left out: no resolver could use them. childSets
-// looks up RRsets of the child, without those of nameServers.
+// Cut returns the RRsets of parent for a delegated child (S6.3): apex NS, and addresses of those at or below the cut;
+// nil without NS. NS there without an address are left out: no resolver could use them. childSets looks up RRsets of
+// the child, without those of nameServers.
 //
-// Owners are relative to parent, data absolute and TTLs explicit, so the result shows changes of the child's ttl and
-// name. Beyond MaxGlue addresses, each host and type keeps an equal share. Equal cuts are equal slices, in the order
-// of RRset.Compare.
+// Owners are relative to parent, data absolute and TTLs explicit, so changes of the child's ttl and name show. Beyond
+// MaxGlue addresses, hosts and types have equal shares. Equal cuts are equal slices, in the order of RRset.Compare.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

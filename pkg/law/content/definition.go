@@ -17,29 +17,29 @@ import (
 type NameServer struct {
 	// Name as written: absolute, relative to the zone, or "@".
 	Name string `json:"name"`
-	// Addresses are IPv4 and IPv6, without effect unless Name is at or below the apex.
+	// Addresses are IPv4 and IPv6, ignored unless Name is at or below the apex.
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Header is the part of a definition from the Zone itself. Durations and ttl are in seconds.
+// Header is the part of a definition from the Zone. Durations and ttl are seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
 	// TTL of the SOA (S6.5) and of RRsets that inherit.
 	TTL uint32 `json:"ttl"`
-	// Fields of the SOA (RFC 1035 §3.3.13).
+	// SOA (RFC 1035 §3.3.13).
 	Refresh uint32 `json:"refresh"`
 	Retry   uint32 `json:"retry"`
 	Expire  uint32 `json:"expire"`
 	// NegativeResponseCache is the SOA's minimum (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the SOA's mname as written; "": by S6.5.
+	// PrimaryNameServer is the mname as written; "": by S6.5.
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is a mail address or its name form as written; "": by S6.5.
+	// Contact is a mail address or name as written; "": by S6.5.
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
 
-// Row is a value of an RRset, the unit of steps and of the content state.
+// Row is a value of an RRset, the unit of steps and content state.
 type Row struct {
 	Owner name.Rel   `json:"o"`
 	Type  rdata.Type `json:"t"`
@@ -47,29 +47,28 @@ type Row struct {
 	Data string `json:"d"`
 }
 
-// RRset has the values of an owner and type, and their TTL.
+// RRset has the values of an owner and type.
 type RRset struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   TTL
-	// Data has the values as text, sorted without repetition. Read-only: snapshots share it.
+	// Data is sorted without repetition. Read-only: snapshots share it.
 	Data []string
 }
 
-// The first part of an element separates rows from TTLs, so that no row hashes like a TTL. Types are hashed by
-// number: a new mnemonic must not change the hash of a stored TYPE123.
+// The first part of an element separates rows from TTLs. Types are hashed by number: a new mnemonic must not change the
+// hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
 )
 
-// Element returns the row's element of the content state (S6.7).
+// Element returns the row's element (S6.7).
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7), none if all values inherit: the header counts the zone's
-// ttl.
+// AppendTTL appends the element of an RRset's TTL (S6.7), none if all values inherit: the header counts the zone's ttl.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to
@@ -84,8 +83,7 @@ func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number, like every sequence of RRsets in
-// this module.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number, like all RRsets in this module.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {
@@ -95,7 +93,7 @@ func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rda
 	return owner.Compare(otherOwner)
 }
 
-// Elements appends the elements of the values and of an explicit TTL.
+// Elements appends the elements of values and TTL.
 func (s RRset) Elements(to []sethash.Element) []sethash.Element {
 	for _, data := range s.Data {
 		to = append(to, Row{s.Owner, s.Type, data}.Element())
@@ -107,7 +105,7 @@ func (s RRset) Equal(other RRset) bool {
 	return s.Owner == other.Owner && s.Type == other.Type && s.TTL == other.TTL && slices.Equal(s.Data, other.Data)
 }
 
-// Merge returns the RRset of both: the values without repetition, and the smaller TTL (S5.2).
+// Merge returns the RRset of both, with the smaller TTL (S5.2).
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

@@ -13,8 +13,8 @@
 //     is the same in octets.
 //  4. Equal cuts are equal slices: a parent changes exactly when Cut returns another value.
 //
-// It does not know Records, namespaces or time, and never fails on data that the law admits. Other data (an owner
-// beyond 255 octets, rdata that no longer parses) is an error of Resolve and left out of Entries; Check reports it.
+// It does not know Records, namespaces or time, and never fails on data that the law admits. Other data is an error of
+// Resolve and Check, and left out of Entries.
 //
 // Read definition.go first, then step.go, entries.go and packed.go.
 package content

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the first entry of the zone (S6.5). firstApexNS is the mname if the header names no server, "" for
-// none. Names in the header that do not parse count as absent.
+// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server, "" for none. Unparsable
+// names in the header count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -53,7 +53,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// nameBelow returns label below the fqdn, or the fqdn if that is beyond 255 octets: an SOA has two names.
+// nameBelow returns label below the fqdn, or the fqdn if that is too long.
 func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()
@@ -61,9 +61,8 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034
-// §6.3). RRsets of nameServers are not added. The error names every value without entry, beyond 255 octets or
-// unparsable; the other entries are returned, too.
+// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034 §6.3),
+// without those of nameServers. The error names every value without entry; the other entries are returned, too.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -71,7 +70,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	}
 	ttl := set.TTL.Resolve(h.TTL)
 	if len(set.Data) == 1 {
-		// A single value needs no order: packing would double the cost of most of a zone.
+		// A single value needs no order: packing would double the cost of most zones.
 		text, err := rdata.Value{Type: set.Type, Text: set.Data[0]}.Resolve(h.FQDN)
 		if err != nil {
 			return nil, valueError(owner, set.Type, err)
@@ -113,12 +112,10 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries returns the entries of the zone at serial s (S6.1): the SOA, then all else in canonical order. sets are
-// the RRsets of the definition, cuts included, in the order of RRset.Compare. The sequence runs as often as sets
-// does.
+// Entries returns the entries at serial s (S6.1): the SOA, then all else in canonical order. sets are the RRsets of the
+// definition, cuts included, in the order of RRset.Compare. The sequence runs as often as sets does.
 //
-// A value refused by Resolve is left out, and Check reports it: the law admits none, and a bad value must not take
-// the zone down.
+// Values refused by Resolve are left out: the law admits none, and a bad value must not take the zone down.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,
@@ -127,8 +124,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa first, then next for each RRset, until one returns false. The SOA may need the apex NS, so
-// RRsets of the apex are buffered.
+// walkSets calls soa first, then next for each RRset, until one returns false. It buffers RRsets of the apex, whose NS
+// the SOA may need.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -163,7 +160,6 @@ func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, nex
 	}
 }
 
-// firstServer returns the first apex NS in canonical order, "" without.
 func firstServer(h Header, apex []RRset) string {
 	for _, set := range apex {
 		if set.Type == rdata.NS {
@@ -175,7 +171,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries at and after owner from, without the SOA. sets begins at or after from.
+// EntriesFrom returns the entries from an owner on, without the SOA. sets begins at or after from.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
@@ -197,7 +193,6 @@ func yieldResolved(h Header, set RRset, yield func(dns.Entry) bool) bool {
 	return true
 }
 
-// mergeSets merges both in the order of RRset.Compare.
 func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		made := made
@@ -224,7 +219,7 @@ func mergeSets(made []RRset, sets iter.Seq[RRset]) iter.Seq[RRset] {
 	}
 }
 
-// Check returns the faults of the header, and of every value that Entries leaves out.
+// Check returns the faults of the header, and of values that Entries leaves out.
 func Check(h Header, sets iter.Seq[RRset]) error {
 	errs := []error{h.Check()}
 	for set := range sets {
@@ -235,8 +230,8 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount (S6.7): the SOA, the records of nameServers, and rows. Spellings of an entry
-// count separately.
+// EntryCount returns status.entryCount (S6.7): SOA, records of nameServers, and rows. Spellings of an entry count
+// separately.
 func EntryCount(h Header, rows int) int {
 	count := 1 + rows
 	for _, set := range h.NameServerRRsets() {

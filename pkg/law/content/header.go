@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Canonical returns the header with canonical names and addresses (S1.2): lower case, A-labels, mail addresses as
-// names, addresses sorted without repetition. Values that do not parse stay. Equal and Hash compare this form.
+// Canonical returns names and addresses in canonical form (S1.2): lower case, A-labels, mail addresses as names,
+// addresses sorted without repetition. Unparsable values stay. Equal and Hash compare this form.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -57,8 +57,7 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 // Equal reports whether both hash alike.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
-// Hash returns status.hash (S6.7) for this header and content state: hex SHA-256 over algorithm number, header and
-// state.
+// Hash returns status.hash (S6.7): hex SHA-256 over algorithm number, header and state.
 func (h Header) Hash(state sethash.State) string {
 	header := h.hashFields()
 	whole := sethash.NewElement("kubi.zone/hash", strconv.Itoa(sethash.Algorithm), string(header[:]), string(state[:]))
@@ -66,8 +65,7 @@ func (h Header) Hash(state sethash.State) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashFields returns the SHA-256 of all fields, each behind its length and each list behind its count, so that no
-// two headers run together.
+// hashFields hashes each field behind its length and each list behind its count, so that no two headers run together.
 func (h Header) hashFields() [sha256.Size]byte {
 	h = h.Canonical()
 	parts := []string{"kubi.zone/header", h.FQDN.String()}
@@ -111,8 +109,8 @@ func (h Header) Check() error {
 	return errors.Join(errs...)
 }
 
-// NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order: apex NS, and addresses of servers at
-// or below the apex. Owners are relative, TTLs inherited. Values that do not parse are left out.
+// NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order: apex NS, and addresses of servers at or
+// below the apex. Owners are relative, TTLs inherited. Unparsable values are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -151,13 +149,13 @@ func (h Header) NameServerRRsets() []RRset {
 	return sets
 }
 
-// MakesAt reports whether NameServerRRsets has an RRset at a name.
+// MakesAt reports whether NameServerRRsets has a name.
 func (h Header) MakesAt(fqdn name.Name) bool {
 	owner, inside := fqdn.Rel(h.FQDN)
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })
 }
 
-// HostName returns the absolute presentation form of a host name written absolute, relative to origin, or as "@".
+// HostName returns the absolute form of a host name written absolute, relative to origin, or as "@".
 func HostName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalHost(text)
 	if err != nil {
@@ -166,8 +164,8 @@ func HostName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalHost parses by the rules of owner names, else by the wider rules of rdata: a name server elsewhere may
-// have a name that no Record could.
+// canonicalHost parses by the rules of owner names, else of rdata: a name server elsewhere may have a name that no
+// Record could.
 func canonicalHost(text string) (string, error) {
 	if name.IsAbsolute(text) {
 		if absolute, err := name.Parse(text); err == nil {
@@ -183,8 +181,8 @@ func canonicalHost(text string) (string, error) {
 	return value.Text, nil
 }
 
-// ContactName returns the SOA's rname (RFC 1035 §3.3.13) in absolute form, from a mail address
-// ("john.doe@example.org") or a name, absolute or relative to origin ("hostmaster").
+// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a mail address ("john.doe@example.org") or a name,
+// absolute or relative to origin ("hostmaster").
 func ContactName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalContact(text)
 	if err != nil {
@@ -193,7 +191,7 @@ func ContactName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalContact returns the name form of a mail address: dots of the local part are escaped (RFC 1035 §8).
+// canonicalContact escapes the dots of a mail address's local part (RFC 1035 §8).
 func canonicalContact(text string) (string, error) {
 	at := unescapedAt(text)
 	if at < 0 || text == "@" {
@@ -223,8 +221,7 @@ func canonicalContact(text string) (string, error) {
 	return value.Text, nil
 }
 
-// unescapedAt returns the index of the last "@" without a backslash before, -1 for none. Inside a label "@" is
-// written "\@".
+// unescapedAt returns the index of the last "@" without a backslash before; -1 for none.
 func unescapedAt(text string) int {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] == '@' && (i == 0 || text[i-1] != '\\') {
@@ -234,7 +231,7 @@ func unescapedAt(text string) int {
 	return -1
 }
 
-// escapeLabel writes octets as a label of a master file (RFC 1035 §5.1).
+// escapeLabel writes a label of a master file (RFC 1035 §5.1).
 func escapeLabel(text string) string {
 	var escaped strings.Builder
 	for i := range len(text) {

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Packed is an RRset of the zone in wire form.
+// Packed is an RRset in wire form.
 type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
@@ -24,8 +24,8 @@ type Packed struct {
 	Rdata [][]byte
 }
 
-// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form is an error and ends the sequence:
-// a transfer that looks complete is complete.
+// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form is an error and ends the sequence: a
+// transfer that looks complete is complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
@@ -54,14 +54,14 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
 }
 
-// PackRRset packs a single RRset. Rdata belongs to the caller, and is empty if the RRset has no entries.
+// PackRRset packs an RRset. Rdata belongs to the caller, and is empty without entries.
 func PackRRset(h Header, set RRset) (Packed, error) {
 	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
 	err := p.packRRset(&set)
 	return p.packed, err
 }
 
-// packing packs RRsets in reused memory.
+// packing reuses memory.
 type packing struct {
 	header Header
 	packer *rdata.Packer
@@ -71,7 +71,7 @@ type packing struct {
 	packed Packed
 }
 
-// packRRset sets packed, with empty Rdata if the RRset has no entries.
+// packRRset sets packed, with empty Rdata if there are no entries.
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
@@ -98,7 +98,6 @@ func (p *packing) packRRset(set *RRset) error {
 	return nil
 }
 
-// packResolved packs the entries of Resolve, for an RRset with a faulty value.
 func (p *packing) packResolved(set RRset) error {
 	entries, _ := Resolve(p.header, set)
 	p.rdata = p.rdata[:0]

@@ -68,15 +68,15 @@ func Condense(steps []Step) Step {
 	return out
 }
 
-// RecordRef names the Record whose write made a step.
+// RecordRef names the Record that made a step.
 type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
 }
 
-// TTLChange is a change of an RRset's TTL: Before is nil for a new RRset, After for a removed RRset. Changes of
-// values alone have none.
+// TTLChange is a change of an RRset's TTL: Before is nil for a new RRset, After for a removed. Values alone change
+// none.
 type TTLChange struct {
 	Owner  name.Rel   `json:"o"`
 	Type   rdata.Type `json:"t"`
@@ -84,26 +84,24 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step takes a definition to the next serial (I3). It can be applied and undone without any other data.
+// Step takes a definition to the next serial (I3), and back, without any other data.
 type Step struct {
-	// N numbers the steps of a zone from 1, without gaps. A condensed step has the number of its last.
+	// N numbers the steps of a zone from 1, without gaps. A condensed step has that of its last.
 	N uint64 `json:"n"`
-	// From is the serial before the step, 0 if the step creates the zone.
-	From serial.Serial `json:"f,omitzero"`
-	// Serial after the step.
+	// From is the serial before, 0 if the step creates the zone.
+	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
-	// State is the content state after the step.
+	// State after the step.
 	State sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed. HeaderBefore is nil in the step that creates the
-	// zone.
+	// HeaderBefore and HeaderAfter are set if the header changed, HeaderAfter alone in the step that creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
-	// Removed rows were there, Added rows were not. No row is in both lists, or twice in a list.
+	// Removed rows were there, Added rows were not. No row is in both lists, or twice.
 	Removed []Row `json:"r,omitempty"`
 	Added   []Row `json:"a,omitempty"`
-	// TTLs has at most one change for each RRset.
+	// TTLs has at most a change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
-	// Record whose write made the step, nil for other causes, and By, the user. Neither is part of the definition.
+	// Record made the step, nil for other causes, and By, the user. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
 	// Time in unix seconds.
@@ -113,7 +111,7 @@ type Step struct {
 // Creates reports whether the step creates the zone.
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
-// Elements returns the elements that the step removes from the content state and adds.
+// Elements returns the elements that the step removes and adds.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {
 		removed = append(removed, row.Element())
@@ -132,23 +130,21 @@ func (s Step) Elements() (removed, added []sethash.Element) {
 	return removed, added
 }
 
-// Identity is the place and view of a Zone, all immutable.
+// Identity is the immutable place and view of a Zone.
 type Identity struct {
 	View      string `json:"v,omitempty"`
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 }
 
-// Transaction is the value of a journal key. Without steps it marks a zone that has settled or is gone.
+// Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After, without steps, is the N of the last step before, so that a feed with overlap settles no later state by
-	// an older mark. 0: the newest step.
-	After uint64 `json:"n,omitempty"`
-	Steps []Step `json:"s,omitempty"`
-	// Zone is set in the transaction that creates the zone.
-	Zone *Identity `json:"z,omitempty"`
-	// Settled is set if the definition after the last step may be delivered (S7.2).
+	// After, without steps, is the N of the last step before, so that a feed with overlap settles no later state by an
+	// older mark. 0: the newest step.
+	After uint64    `json:"n,omitempty"`
+	Steps []Step    `json:"s,omitempty"`
+	Zone  *Identity `json:"z,omitempty"`
+	// Settled: the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
-	// Gone is set if the zone was removed.
-	Gone bool `json:"gone,omitempty"`
+	Gone    bool `json:"gone,omitempty"`
 }

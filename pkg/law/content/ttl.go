@@ -12,13 +12,12 @@ import (
 // MaxTTL is the largest TTL in seconds (RFC 2181 §8).
 const MaxTTL = 1<<31 - 1
 
-// TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of both if
-// Records differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. The zero value is
-// the TTL of no RRset.
+// TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of both if Records
+// differ (S5.2). It stays symbolic: a change of the zone's ttl is a single step. The zero value is no RRset's.
 type TTL struct {
-	// Inherit is set if a value takes the zone's ttl.
+	// Inherit: a value takes the zone's ttl.
 	Inherit bool
-	// Explicit is set if a value has a ttl. Seconds is the smallest, else 0.
+	// Explicit: a value has a ttl. Seconds is the smallest, else 0.
 	Explicit bool
 	Seconds  uint32
 }
@@ -29,8 +28,8 @@ func InheritTTL() TTL { return TTL{Inherit: true} }
 // ExplicitTTL is the TTL of values with a ttl.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent; the zero value
-// is neutral.
+// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent, with the zero
+// value neutral.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {
@@ -47,7 +46,7 @@ func (t TTL) Merge(other TTL) TTL {
 // EqualTTLs compares two TTLs; nil: no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
-// Resolve returns the TTL in seconds for the zone's ttl.
+// Resolve returns the seconds for the zone's ttl.
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	switch {
 	case !t.Explicit:
@@ -86,7 +85,7 @@ func ParseTTL(text string) (TTL, error) {
 	}
 	seconds, err := strconv.ParseUint(digits, 10, 32)
 	ttl := TTL{Inherit: inherit, Explicit: true, Seconds: uint32(seconds)}
-	// Other spellings of the number are refused: a definition must not have two.
+	// A definition must not have two spellings.
 	if err != nil || seconds > MaxTTL || ttl.String() != text {
 		return TTL{}, fmt.Errorf("ttl %.40q: want \"inherit\", seconds from 0 to %d, or \"min(inherit,SECONDS)\"", text, MaxTTL)
 	}

@@ -11,7 +11,7 @@
 //  3. Names and patterns meet in canonical form (S1.2): lower case, A-labels.
 //  4. CanMatch is false exactly when no legal name matches.
 //
-// It does not know types, namespaces or claims, or whether a name is of a Record or a Zone.
+// It does not know types, namespaces or claims.
 //
 // Read pattern.go first.
 package pattern

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// mapping is the profile of names (S1.2), so that a pattern and a name written alike meet.
+// mapping is the profile of names (S1.2), so that pattern and name meet.
 var mapping = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -24,8 +24,8 @@ var mapping = idna.New(
 const maxText = 1024
 
 // Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as last label for the zone's name, else
-// relative. U-labels are mapped. "*" inside an internationalised label is refused: the A-label, which is compared,
-// has other letters.
+// relative. U-labels are mapped. "*" inside an internationalised label is refused: the compared A-label has other
+// letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))
@@ -47,8 +47,8 @@ func Parse(text string) (Pattern, error) {
 			}
 			return fail("not valid under IDNA (UTS 46): %v", err)
 		}
-		// IDNA maps some text (octets that are no UTF-8) that it refuses to read back. A canonical form must be its
-		// own.
+		// IDNA maps some text, of octets that are no UTF-8, to a form that it refuses to read. A canonical form must be
+		// its own.
 		if again, err := mapping.ToASCII(mapped); err != nil || again != mapped {
 			return fail("not valid under IDNA (UTS 46): it becomes %q, which is not a valid A-label", mapped)
 		}
@@ -105,8 +105,7 @@ func Parse(text string) (Pattern, error) {
 	return p, nil
 }
 
-// needsMapping reports whether IDNA applies: beyond ASCII, and to A-labels. Other text stays, as in names ("_",
-// "r3---x").
+// needsMapping reports whether IDNA applies. Other text stays, as in names ("_", "r3---x").
 func needsMapping(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.HasPrefix(lower, "xn--") || strings.Contains(lower, ".xn--") ||

@@ -17,7 +17,7 @@ const (
 	maxWire  = 255
 )
 
-// Pattern is a parsed pattern, immutable. The zero value matches nothing.
+// Pattern is immutable. The zero value matches nothing.
 type Pattern struct {
 	text string
 	// absolute: labels count from the root, else from the zone's name.
@@ -30,12 +30,12 @@ type Pattern struct {
 	labels []label
 }
 
-// label is a label of a pattern, cut at its stars: "a*b*" is ["a","b",""]. A single part is literal.
+// label is cut at its stars: "a*b*" is ["a","b",""]; a single part is literal.
 type label []string
 
 func (l label) literal() bool { return len(l) == 1 }
 
-// minLen returns the length of the shortest label that l matches, at least one octet.
+// minLen returns the length of the shortest match, at least one octet.
 func (l label) minLen() int {
 	length := 0
 	for _, part := range l {
@@ -44,8 +44,8 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText compares a label of a name. The leftmost place of each part leaves the most for later parts, so the
-// first try decides, and parts never overlap ("ab*ba" does not match "aba").
+// matchText: the leftmost place of each part leaves the most for later parts, so the first try decides, and parts never
+// overlap ("ab*ba" does not match "aba").
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -76,16 +76,15 @@ func (p Pattern) Match(n, zone name.Name) bool {
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names all of its underscore labels below the zone literally
-// (S4.14). "_acme-challenge.*" does for _acme-challenge.www; "*._tcp.www" does not for _443._tcp.www, because a star
-// takes _443.
+// NamesUnderscore reports whether p matches n and names all of its underscore labels below the zone literally (S4.14),
+// as "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www, since a star takes _443.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == named
 }
 
-// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" behind: its names claim
-// nothing, below names of any namespace (S4.14).
+// SpeaksForMany reports whether p has a literal underscore label, then a "*": its names claim nothing, below names of
+// any namespace (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
@@ -93,7 +92,7 @@ func (p Pattern) SpeaksForMany() bool {
 // Names reports whether p matches n alone.
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only returns the single name of the zone matched by a p without "*".
+// Only returns the single name matched by a p without "*".
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -105,7 +104,7 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns how many labels below the zone's name follow the last label with "*" (S4.20); without "*" all.
+// Tail counts the labels, below the zone's name, behind the last label with "*" (S4.20); without "*" all.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -116,8 +115,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether the single name matched by p is at or above n, below the zone's, and without underscore
-// labels. labels is its number of labels below the zone's.
+// IsAbove reports whether the single match of p is at or above n, below the zone's name, and without underscore labels.
+// labels is its number below the zone's.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -138,7 +137,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match a name at or below n: the literal labels at the end of both agree.
+// MayMatchBelow reports whether p may match a name at or below n: literal labels at the end of both agree.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -165,7 +164,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names below the zone's own and strictly above every name that p matches.
+// NamesAbove returns the names below the zone's and strictly above every match.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -182,7 +181,7 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	return above
 }
 
-// underscores is the result of a comparison for labels that begin with "_".
+// underscores is the result for labels that begin with "_".
 type underscores int
 
 const (
@@ -207,8 +206,8 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.star && below.IsApex() {
 		return none, false
 	}
-	// The last label of a relative pattern meets the label right below the zone, that of an absolute pattern the
-	// label right below the root. "_" in the zone's own labels does not count.
+	// The last label of a relative pattern meets the label right below the zone, of an absolute pattern that right
+	// below the root. "_" in the zone's own labels does not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
 	free := toCompare - zone.NumLabels()
 	if !p.absolute {
@@ -245,7 +244,6 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	return found, true
 }
 
-// cutLast cuts the last label off a name without trailing dot.
 func cutLast(text string) (rest, label string) {
 	at := strings.LastIndexByte(text, '.')
 	if at < 0 {
@@ -270,8 +268,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		return least+zone.WireLen()-1 <= maxWire
 	}
 
-	// From the right, each label of the pattern must match the zone's label there. Labels beyond, to the left, are
-	// free.
+	// From the right, each label must match the zone's. Labels beyond, to the left, are free.
 	labels, zoneLabels := p.labels, zone.Labels()
 	for len(labels) > 0 && len(zoneLabels) > 0 {
 		last := labels[len(labels)-1]
@@ -283,7 +280,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	}
 	switch {
 	case p.many:
-		// The leading "*" takes the rest of the zone's labels and, since the apex is out of reach, a further label.
+		// The leading "*" takes the zone's other labels and a further label: the apex is out of reach.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
@@ -296,8 +293,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning returns the probable mistake of a pattern in a rule of the zone (S4.6): the zone's name repeated, or no
-// name to match; "" for none.
+// Warning returns the probable mistake of a pattern (S4.6): the zone's name repeated, or no name to match; "" for none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,
@@ -310,7 +306,7 @@ func (p Pattern) Warning(zone name.Name) string {
 		"dot", p.text, zone)
 }
 
-// withoutZone returns a relative pattern without the zone's name at its end; "" for others.
+// withoutZone cuts the zone's name off a relative pattern; "" for others.
 func (p Pattern) withoutZone(zone name.Name) string {
 	origin := strings.TrimSuffix(zone.String(), ".")
 	if p.absolute || origin == "" {

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord decides whether the zone takes the new contribution: admission (S4), coexistence (S5.6), limit of the
-// tenant (S5.9). Result: admission and rule, or awaits if tenants give way first.
+// admitRecord judges added: admission (S4), coexistence (S5.6), limit of the tenant (S5.9). Result: admission and rule,
+// or awaits if tenants give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -26,7 +26,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldsAt = x.findYielding(false, x.added.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
-		// Others lose the name only if the record is admitted without their claims.
+		// Others lose the name only if that admits the record.
 		for _, below := range []bool{false, true} {
 			if x.yielding, x.yieldsAt = x.findYielding(true, below); len(x.yielding) == 0 {
 				continue
@@ -73,8 +73,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the rule that admits the record. A record in the zone keeps its kind of rule (S4.17): new
-// data of others takes nothing, only a rule that reserves the name (S4.20).
+// findAdmission: a record in the zone keeps its kind of rule (S4.17); only a rule that reserves the name (S4.20) takes
+// the name, no data of others.
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -101,7 +101,7 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 }
 
 // findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule, or of the
-// last kind that applies; nil: none applies.
+// last applicable kind; nil: none.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -135,7 +135,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar returns the bar at the base name. For a record with a claim there, only reservations count.
+// findBar returns the bar at base. For a record with a claim there, only reservations count.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
@@ -144,7 +144,6 @@ func (x *delta) findBar(base name.Rel) claims.Bar {
 	return c.FindBar(base)
 }
 
-// claimant returns the record's namespace as the Claimant by a kind of rule.
 func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claimant {
 	c := &claims.Claimant{Reading: x.Reading, Zone: x.zone, Holding: x.holding, Namespace: x.ask.Namespace, Admission: kind,
 		OwnerAt: x.ownerAt, Yielding: x.yielding}
@@ -158,7 +157,6 @@ func (x *delta) keepsClaim(base name.Rel, kind rules.Admission) bool {
 	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == kind
 }
 
-// noteClaim sets claimedBy (S2.14), and returns the refusal.
 func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	if o := x.ownerAt(base); o != nil {
 		for _, c := range o.Claims {
@@ -170,7 +168,6 @@ func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {
 	return refusal
 }
 
-// warnOfMixing warns if values of several namespaces meet, and of own writes at or below a tenant's claim (S4.18).
 func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	z, added := x.zone, x.added
 	base := rules.Base(added.Owner)
@@ -208,8 +205,7 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a tenant's NS below the apex, or DNAME, above names of another namespace (S4.15). A cascade
-// does not refuse a record already in the zone: own may have added such names since.
+// refuseCutOff passes a cascade's records already in the zone: own may have added names at or below since (S4.15).
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
@@ -232,8 +228,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at a zone of another namespace (S4.16). Validating resolvers
-// would take the zone for forged, so a DS there before the zone gets no period.
+// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16), which validating resolvers
+// would take for forged. So a DS there before the zone gets no period.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false
@@ -271,7 +267,6 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 		z.FQDN(), t, n, namespace, at, hint)
 }
 
-// checkCoexistence refuses, or warns of, data at, above or below the name (S5.6, S5.7).
 func (x *delta) checkCoexistence(plan *law.Plan) (refusal *law.Refusal) {
 	owner, t := x.added.Owner, x.added.Type
 	present := x.presentTypes()

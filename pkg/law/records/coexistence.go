@@ -68,14 +68,14 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	return nil
 }
 
-// mergeOwner returns the owner with added. Its values have no sizes.
+// mergeOwner returns others with added, whose values have no sizes.
 func (x *delta) mergeOwner() *law.Owner {
 	out := x.others.Clone()
 	out.AddContribution(x.added, make([]int, len(x.added.Values)), 0)
 	return out
 }
 
-// checkAbove refuses data below a DNAME. below: the record is below NS records, and no glue of theirs.
+// checkAbove: below is set if added is below NS records, and no glue of theirs.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -93,7 +93,7 @@ func (x *delta) checkBelow() *law.Refusal {
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
 	blocked := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
-	// A rule may list the zone later and add NS below the DNAME, and no server loads that (S5.11).
+	// A rule may list the zone later and add NS below the DNAME: no server loads that (S5.11).
 	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
@@ -140,7 +140,7 @@ func (x *delta) countGlue() (n int) {
 	return n
 }
 
-// warnOfOcclusion warns if NS records at or above (below) the owner occlude added.
+// warnOfOcclusion: below is set if added is below NS records.
 func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
@@ -161,14 +161,13 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
 		"value)", t, fqdn, n)
 }
 
-// refuseManyTypes refuses a type beyond law.MaxTypesAtName: BIND rejects a transfer of such a zone.
+// refuseManyTypes: BIND rejects a transfer with more than law.MaxTypesAtName.
 func refuseManyTypes(fqdn name.Name) *law.Refusal {
 	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, "+
 		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
 }
 
-// isGlue reports whether data of type t at owner is an address of a name server in cut, written absolute or
-// relative.
+// isGlue reports whether t is an address type and an NS value of cut is the owner, written absolute or relative.
 func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
@@ -196,7 +195,6 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 	}
 }
 
-// warnOfPolicy warns of a value by which mail receivers ignore others at the name (S5.14).
 func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	others, fqdn := x.others, x.place.fqdn
 	null := law.DigestOf("0 .")
@@ -223,8 +221,8 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of others that is v in another spelling: with a name relative instead of absolute,
-// or the reverse.
+// otherSpelling returns a value of others that differs from v only in a name: relative instead of absolute, or the
+// reverse.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	spellings, _ := v.Spellings(x.zone.FQDN()) // a value in the zone is never too long
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
@@ -234,8 +232,8 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits refuses values beyond the limits of a name (S5.8). A name above a limit may stay there and shrink, but
-// for the limit of types: servers refuse such a zone.
+// checkLimits (S5.8): a name above a limit may stay and shrink, except for the limit of types, beyond which servers
+// refuse the zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added
 	t := added.Type

@@ -13,20 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutAsk is the request to count the NS, glue and DS of a child in the parent.
+// CutAsk is the request to count the cut of a child in the parent.
 type CutAsk struct {
 	Parent *law.Zone
 	Owed   law.PendingCut
-	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate the child.
+	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate it.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records of the parent to the child and unsettles the parent (S7.2),
-	// "" for none. WorkBy is the namespace that caused the cascade.
+	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by WorkBy;
+	// "" for none.
 	Work, WorkBy string
-	// Own is set for an act of the parent's own namespace (S7.7).
+	// Own: an act of the parent's own namespace (S7.7).
 	Own bool
 }
 
@@ -70,8 +70,7 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// findTaken returns News of hosts at or below a new child zone to which own records of the parent send clients
-// (S4.26).
+// findTaken returns News of hosts at or below a new child to which own records of the parent send clients (S4.26).
 func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	at, _ := child.Rel(p.FQDN())
 	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
@@ -85,7 +84,6 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	return newsOfTaken(p, hosts)
 }
 
-// cutFact returns the stored form of c; nil deletes.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil
@@ -98,8 +96,8 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of p's definition when p counts after instead of before, the writes of the changed
-// owners, and these owners. Values that records give, too, stay in the definition.
+// cutDiff returns the change of p when it counts after instead of before, and the changed owners. Values that records
+// give, too, stay.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

@@ -12,36 +12,34 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove
-// the old contribution, judge the new one, count both, plan the writes.
+// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove the
+// old contribution, judge the new, count both, plan the writes.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
-	// place of the record in the zone; nil: the record leaves the zone.
+	// place in the zone; nil: the record leaves.
 	place *place
 	// removed is the old contribution, added the new; nil: none.
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records in the zone, records the number after the write.
+	// count is the stored number of the namespace's records, records that after the write.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of added without the record, until admitAdded counts the record.
+	// others is the owner of added without the record, until admitAdded counts it.
 	others *law.Owner
-	// yielding are the tenants giving way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits
-	// until their records are gone.
+	// yielding tenants give way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits for that.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
 	news     []law.News
 
-	// conflicts is set if checkCoexistence refuses added.
 	conflicts bool
-	// claimedBy is the namespace that claims the base name refused to added, tenants first; "" for none.
+	// claimedBy is the namespace, tenants first, with a claim on the base name refused to added (S2.14); "" for none.
 	claimedBy string
 
 	diff Diff
@@ -82,7 +80,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-// listPointed returns the base names of hosts to which an own record sends clients (S4.26).
+// listPointed is for own records alone (S4.26).
 func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
@@ -96,13 +94,13 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.ReadAnew() // the record's status says that all is counted: facts of two moments
+		x.ReadAnew() // by the record's status all is counted: facts of two moments
 	}
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own there. False: a
-// removed contribution was not counted.
+// countClaim adds n to the claim at base and, for own records at underscore names, to Own there. False: a removed
+// contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -142,12 +140,10 @@ func (x *delta) changesNothing() bool {
 	return x.ask.Cascade && x.keepsOwner() && x.diff.empty() && x.ask.Before.Admission == x.admission
 }
 
-// storedOwner returns the owner before the write.
 func (x *delta) storedOwner(owner name.Rel) *law.Owner {
 	return law.Get[law.Owner](x.Reading, law.OwnerKey(x.zone.UID, owner))
 }
 
-// ownerAt returns the owner as the write leaves it so far.
 func (x *delta) ownerAt(n name.Rel) *law.Owner {
 	if o := x.owners.after(n); o != nil {
 		return o
@@ -170,9 +166,9 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
-// passes, but for a DNAME, the only type that would keep the moving names out. Data without a rule passes, to get
-// 403. A cascade passes with the Records of its lock, with Records that have left their zone for this one, and with
-// waiting Records if the lock is theirs (S2.14).
+// passes, except a DNAME, which would keep the moving names out; so does data without a rule, to get 403. A cascade
+// passes with the Records of its lock, with Records that left their zone for this one, and with waiting Records if the
+// lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
@@ -193,7 +189,7 @@ func (x *delta) refuseLocked() *law.Refusal {
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-// speaksAbove reports whether added affects names below its base name: a DNAME, or a tenant's NS or new claim.
+// speaksAbove reports whether added affects names below base: a DNAME, or a tenant's NS or new claim.
 func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
 	switch t := x.added.Type; {
@@ -209,7 +205,6 @@ func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 
 func (x *delta) keepsPlace() bool { return x.ask.Cascade && x.hasPlace() }
 
-// hasPlace reports whether the zone has the record under this name and type.
 func (x *delta) hasPlace() bool {
 	b := x.ask.Before
 	return b != nil && b.Zone.UID == x.zone.UID && b.Owner == x.added.Owner && b.Type == x.added.Type
@@ -242,9 +237,9 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of a cascade
-// that it caused. Of a cascade only Records admitted or withdrawn by rules count: no Records from or in another
-// zone, and none of others that waited for a free name.
+// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of its cascades.
+// Of a cascade only Records admitted or withdrawn by rules count: none from or in another zone, and none of others that
+// waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

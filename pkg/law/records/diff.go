@@ -21,8 +21,8 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
-// packValues returns the wire lengths of a contribution's rdata in a zone. It refuses names too long there, and
-// rdata that some server does not load (S5.11).
+// packValues returns the wire lengths of rdata. It refuses names too long in the zone, and rdata that some server does
+// not load (S5.11).
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -45,7 +45,6 @@ type ownerChange struct {
 
 type ownerChanges []ownerChange
 
-// after returns the owner at a name after the write, nil if unchanged.
 func (l ownerChanges) after(at name.Rel) *law.Owner {
 	for i := range l {
 		if l[i].at == at {
@@ -55,13 +54,13 @@ func (l ownerChanges) after(at name.Rel) *law.Owner {
 	return nil
 }
 
-// Diff is the change of a definition: rows and TTLs.
+// Diff changes a definition.
 type Diff struct {
 	removed, added []content.Row
 	ttls           []content.TTLChange
 }
 
-// compareSet adds the differences of an RRset; texts are the values that may have changed.
+// compareSet: texts are the values that may have changed.
 func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	for _, text := range texts {
 		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, law.DigestOf(text)
@@ -77,7 +76,7 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
-// compareOwner adds the differences of an owner. Only values of removed and added can have changed.
+// compareOwner: only values of removed and added can have changed.
 func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
@@ -120,7 +119,7 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state after the changes (S6.7). Error: invalid encoding of state.
+// applyTo returns the content state (S6.7). Error: invalid encoding of state.
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

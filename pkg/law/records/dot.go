@@ -13,20 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Warnings about probable mistakes: a relative name meant to be absolute (S1.1, S5.1), and a host that the zone
-// lacks (S5.14).
-
-// maxHostLabels bounds the labels of hosts looked up for a Record: each takes two facts of the zone.
+// maxHostLabels bounds the labels of hosts looked up for a Record: each takes two facts.
 const maxHostLabels = 2 * law.MaxPointed
 
-// RepeatsOrigin reports whether a relative name ends in the name of its zone.
+// RepeatsOrigin reports whether a relative name ends in its zone's name.
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	labels, end := written.Labels(), origin.Labels()
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning returns the Warning about a name without trailing dot. what begins the sentence, means is the
-// resulting name.
+// UndottedWarning returns the Warning about a name without trailing dot. what begins it; means is the resulting name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -37,8 +33,7 @@ type target struct {
 	host name.Rel
 }
 
-// listTargets returns the hosts of the new record in the zone, within law.MaxPointed and maxHostLabels; nil in a
-// cascade.
+// listTargets returns the hosts of added in the zone, within law.MaxPointed and maxHostLabels; nil in a cascade.
 func (x *delta) listTargets() (all []target) {
 	if x.added == nil || x.ask.Cascade {
 		return nil
@@ -61,7 +56,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns the keys read by answersFor: facts of the zone alone, which need no compares in a change set.
+// targetKeys returns facts of the zone alone, which need no compares in a change set.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -74,8 +69,7 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets warns of an owner that repeats the name of the zone, and of hosts: another's or free (S4.18), or
-// missing (S5.14). A forgotten dot (S5.1) ends the list.
+// warnOfTargets ends at the first forgotten dot (S5.1).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, added := x.zone, x.place, x.added
 	if x.ask.Cascade {
@@ -106,8 +100,8 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder reports whether the writer is warned of the holder of a target (S4.18): own for each type that sends
-// clients to a host, a tenant for NS and at the apex.
+// warnsOfHolder reports whether the writer is warned of a target's holder (S4.18): own for all PointerTypes, a tenant
+// for NS and at the apex.
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -115,8 +109,8 @@ func (x *delta) warnsOfHolder(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether the host of a target is the writer's (mine) or another tenant's, by the nearest claim
-// or child zone at or above. The new record's base name counts as claimed.
+// findHolder reports whether a target's host is the writer's (mine) or another tenant's, by the nearest claim (added's
+// included) or child zone at or above.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -136,8 +130,7 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether another namespace may be the first to write a free host. Glue is left to the
-// writer of the cut.
+// leavesToTenants: glue is left to the writer of the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -151,14 +144,14 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not that of the owner.
-// Records below the same label may come in any order.
+// SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not the owner's, since
+// Records below a label may come in any order.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
 }
 
-// warnOfAbsent warns of a missing host, or a name server without glue. The apex has the condition Servable instead.
+// warnOfAbsent: the apex has Servable instead.
 func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
 	case t.Type == rdata.NS && x.added.Owner.IsApex():
@@ -179,8 +172,7 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor reports whether the zone answers for a host: by data, a wildcard, a DNAME or a delegation. A name server
-// below its own NS needs an address.
+// answersFor: a name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

@@ -14,10 +14,9 @@ import (
 )
 
 // A guest is a tenant whose record an underscore rule admits (S4.14). Guests hide no name from another's wildcard
-// (S4.23). Where the base name is another's, they have half of the limits, and need a literal rule for excluding types
-// (S4.24).
+// (S4.23). At another's base name they have half of the limits, and need a literal rule for excluding types (S4.24).
 
-// excluding are the types that admit no other data at, or below, their name.
+// excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
 
 func (x *delta) countGuest(a rules.Admission) int {
@@ -29,8 +28,7 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest refuses a record by an underscore rule (S4.23, S4.24), unless it keeps name and type. literal: the
-// rule names the owner literally.
+// refuseGuest passes a record that keeps name and type. literal: the rule names the owner literally.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -44,7 +42,7 @@ func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	return c.RefuseHiding(t.String(), owner)
 }
 
-// refuseFull refuses a guest's data beyond half of the limits of a name (S4.24). Data above that half may shrink.
+// refuseFull (S4.24): data above half of the limits may shrink.
 func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil
@@ -79,7 +77,6 @@ func (x *delta) warnOfHiding(plan *law.Plan) {
 	}
 }
 
-// noteHidden notes names that guests hide from a wildcard after the step (S4.25).
 func (x *delta) noteHidden(plan *law.Plan) {
 	for i := range x.named {
 		o := &x.owners[i]
@@ -107,7 +104,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.tellHidden(plan, names, below.Children-len(below.First), wildcard)
 }
 
-// noteLeftName notes a name without data that a wildcard would answer, but for guests below.
+// noteLeftName notes a name without data that, but for guests below, a wildcard would answer.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {
@@ -131,7 +128,6 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	x.tellHidden(plan, hidden, 0, a.Wildcard)
 }
 
-// tellHidden adds News for the zone's own namespace and the wildcard's tenants, and a Warning for the writer.
 func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
 	if len(names) == 0 {
 		return
@@ -150,8 +146,7 @@ func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard
 	}
 }
 
-// listHolders returns the zone's own namespace and the first law.FirstNames tenants of a wildcard, without the
-// writer.
+// listHolders returns own and the first law.FirstNames tenants of a wildcard, without the writer.
 func (x *delta) listHolders(wildcard name.Rel) []string {
 	all := []string{x.zone.Namespace}
 	if o := x.ownerAt(rules.Base(wildcard)); o != nil {
@@ -164,8 +159,8 @@ func (x *delta) listHolders(wildcard name.Rel) []string {
 	return slices.DeleteFunc(all, func(ns string) bool { return ns == x.ask.Namespace && !x.ask.Cascade })
 }
 
-// warnOfHidden warns of names hidden from a wildcard. what begins the sentence, more is the number of names beyond
-// the list. Data at a single name answers the Warning.
+// warnOfHidden: what begins the sentence, more is the number of unlisted names. Data at a single name answers the
+// Warning.
 func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
 	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {

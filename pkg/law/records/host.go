@@ -14,12 +14,11 @@ import (
 )
 
 // By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in some
-// rdata (check-names, RFC 952, RFC 1123 §2.1). A single such record would stop the zone for all (S5.11).
+// rdata (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone for all (S5.11).
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost reports whether an owner is a host name; a leading "*" does not count. BIND accepts gc._msdcs, at
-// which Active Directory has the addresses of its global catalogs.
+// ownerIsHost ignores a leading "*". BIND accepts gc._msdcs, with the addresses of Active Directory's global catalogs.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)
@@ -27,7 +26,7 @@ func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
-// hostField returns the index of the rdata field that must be a host name or a mailbox; -1 for none.
+// hostField returns the index of a host name or mailbox in rdata; -1 for none.
 func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox bool) {
 	switch t {
 	case rdata.NS:

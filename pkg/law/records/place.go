@@ -10,40 +10,40 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordAsk is the request to decide the write of a Record.
+// RecordAsk is the input of DecideRecord.
 type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is the present contribution; nil: the record is in no zone.
 	Before *law.Adopted
-	// Waits says where the record waits for adoption; nil: nowhere.
+	// Waits is the record's index entry; nil: it does not wait.
 	Waits *law.Waiting
 	// After is the record after the write; nil: deleted.
 	After *law.Record
-	// Cascade is set if no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
+	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Stood is set for a record between two zones (S2.9), by a cascade for a record in a zone, too.
+	// Stood: a record between two zones (S2.9), in a cascade one in a zone, too.
 	Stood bool
-	// Came is set by a cascade for a record that waits under the name that it had in a removed zone.
+	// Came, in a cascade: the record waits under the name that it had in a removed zone.
 	Came bool
 	Now  time.Time
 	// By is the user, for the journal.
 	By string
 	// WorkID is for an outbox item of the plan.
 	WorkID string
-	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
+	// Work is the id of the cascade; "": a client's write or an unmarked cascade.
 	Work string
-	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
+	// WorkBy caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
-	// Yields is the base name at and below which records without a rule give way at once (S2.13).
+	// Yields is Work.Yields (S2.13).
 	Yields name.Rel
-	// Uncounted is set if the step does not count for mass deletion (S7.7): after a period, in a deleted namespace,
-	// or in an upgrade.
+	// Uncounted: the step counts for no mass deletion (S7.7), as after a period, in a deleted namespace, or in an
+	// upgrade.
 	Uncounted bool
 	// ByRules is Work.RulesChanged of the cascade.
 	ByRules bool
-	// SamePlace is set for an update that leaves domainName, view, zoneRef, and whether the type is DS.
+	// SamePlace: an update that leaves domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// Set is the zone before the earlier writes of the same change set (S10.1); nil: no earlier write.
+	// Set is the zone before the earlier writes of the change set (S10.1); nil: none.
 	Set *law.Zone
 }
 
@@ -51,7 +51,7 @@ type recordDecision struct {
 	*law.Reading
 	ask  RecordAsk
 	home *law.Zone
-	// absent is the message that zoneRef leads to no zone: the target is home, without a rule for the namespace.
+	// absent is the message for a zoneRef to home without a rule for the namespace; else "".
 	absent string
 }
 
@@ -61,7 +61,7 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message say why zone is nil. A condition with message cites rule, unless it is "".
+	// reason and message say why zone is nil. A condition with message cites rule, unless "".
 	reason, rule, message string
 }
 
@@ -73,8 +73,8 @@ func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
 	return w
 }
 
-// resolveName sets name and view of p, and returns the zone of zoneRef, or sets the reason if the namespace does not
-// know it.
+// resolveName sets name and view of p, and returns zoneRef's zone, or sets the reason if that is unknown to the
+// namespace.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)
@@ -113,7 +113,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findHome returns the zone of the record; nil if gone: its cascade purges the keys.
+// findHome returns the record's zone; nil if gone: its cascade purges the keys.
 func (d *recordDecision) findHome() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

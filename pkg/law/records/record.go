@@ -70,7 +70,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
-		// A transaction changes one zone (I1): the record leaves now, and the next step adds it to the other zone.
+		// A transaction changes one zone (I1): the next step adds the record to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -80,7 +80,6 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	return d.changeZone(plan, p.zone, p.holding, p, home)
 }
 
-// refuseMove refuses an update by which the record would leave home (S1.7).
 func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
 	switch {
 	case !d.ask.SamePlace:
@@ -103,8 +102,8 @@ func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.
 	return d.changeZone(plan, home, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record leaves home, if any, and waits. p is nil if the place is unknown. awaited is
-// the namespace whose data the record waits for (S2.14), "" for none.
+// leaveUnadopted plans that the record leaves home, if any, and waits. p nil: the place is unknown. awaited is the
+// namespace of the data in the way (S2.14), "" for none.
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -128,11 +127,11 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHold
 	return d.leaveHome(plan, home, homeHolding)
 }
 
-// changeZone plans a step of zone z that replaces the present contribution of the record (ask.Before) by the new one
-// at p. p nil: the record leaves z. home is the zone of the record, nil for none.
+// changeZone plans a step of z that replaces the record's contribution (ask.Before) by that at p; p nil: the record
+// leaves z. home is the record's zone, nil for none.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
-	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else the record is in no zone, or in a removed one
+	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else in no zone, or in a removed one
 		x.removed = &b.Contribution
 		x.owners = append(x.owners, ownerChange{at: x.removed.Owner})
 	}
@@ -195,7 +194,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return x.planStep(plan, after)
 }
 
-// admitAdded admits the new contribution and adds it to its owner, unless awaits is set.
+// admitAdded counts added at its owner, unless awaits is set.
 func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	added := x.added
 	if refusal := checkType(added); refusal != nil {
@@ -222,8 +221,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// planStep completes the plan: the zone's step, holding and keys, and the work. holding is that after the write,
-// without the mark of the cascade.
+// planStep completes the plan. holding is that after the write, without the mark of the cascade.
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
 	plan.Writes = x.keys // without a Withdrawal of NoteWithdrawal: its period is over
@@ -265,8 +263,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord decides about a record no longer allowed by the rules of its zone: unchanged in its period (S2.5),
-// released afterwards, or at once when another namespace gets the name (S2.13).
+// withdrawRecord decides about a record no longer allowed by its zone's rules: unchanged in its period (S2.5), released
+// afterwards, or at once when another namespace gets the name (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil
@@ -293,8 +291,6 @@ func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p 
 	return d.leaveUnadopted(plan, z, holding, p, refusal, "")
 }
 
-// updateNameServers updates the parent's pending cut and the Servable condition, if the apex NS, or an address or
-// CNAME of a name server changes.
 func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	z := x.zone
 	apexNS, address := false, false
@@ -313,7 +309,7 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
 }
 
-// locateRecord finds the zone of a record (S2.1). A place without zone has the reason to wait (S2.3).
+// locateRecord finds the zone (S2.1), or the reason to wait (S2.3).
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	p := &place{view: r.View}
 	target, refusal := d.resolveName(p, r)

@@ -20,14 +20,14 @@ type Requirement struct {
 	// Type of the RRset; 0: any.
 	Type   rdata.Type
 	Exists bool
-	// Values are all values of the RRset, in any spelling of their names; nil: any.
+	// Values are all values of the RRset, in any spelling of names; nil: any.
 	Values []rdata.Value
 }
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements judges the prerequisites of a change set for zone in. A name closed to the namespace is
-// Forbidden, whatever is there; the first prerequisite not met is Unmet.
+// DecideRequirements judges the prerequisites of a change set for zone in. A name closed to the namespace is Forbidden,
+// whatever is there; the first prerequisite not met is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
@@ -64,8 +64,7 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 	})
 }
 
-// mayWrite reports whether a namespace may write some type at a name: a rule allows the name, and no claim or
-// reservation refuses it (S4.8 to S4.22).
+// mayWrite reports whether a rule allows some type at a name, and no claim or reservation refuses it (S4.8 to S4.22).
 func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {
 	if namespace == z.Namespace {
 		return true

@@ -25,7 +25,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// Claimed is the claim on a name, as told to the namespace; "": the namespace may not learn it.
+// Claimed is the claim on a name; "": the namespace may not learn it.
 type Claimed string
 
 const (
@@ -34,8 +34,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, the
-// answer is that of a name without zone, and no more facts are read (S14.2).
+// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace the answer is
+// that of a name without zone, and no more facts are read (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -66,8 +66,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns the claim on the base name of a record; "" without a rule for that name, since an underscore
-// rule tells nothing of it (S4.14). An own claim above is Mine (S4.8); the refusal tells of others above.
+// findClaim returns the claim on a record's base name; "" without a rule for that name: an underscore rule tells
+// nothing of it (S4.14). An own claim above is Mine (S4.8); the refusal tells of others above.
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

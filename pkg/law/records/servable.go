@@ -24,12 +24,11 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names at name servers in a zone, and between them and the apex (S6.15). Each is a
-// fact of the transaction, whose size is bounded, and no client can split the transactions of cascades.
+// MaxNameServerNames bounds the names from the apex to name servers in the zone (S6.15): each is a fact of a
+// transaction of bounded size, and no client can split those of cascades.
 const MaxNameServerNames = 24
 
-// apexNames returns the holding with ApexNS and ApexHosts after a step, or h itself if both stay. after is the owner
-// of the apex.
+// apexNames returns h with ApexNS and ApexHosts after a step; h itself if unchanged. after is the apex.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h
@@ -59,7 +58,7 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 	return &out
 }
 
-// apexHosts returns the hosts of the zone's name servers at or below the apex.
+// apexHosts returns name servers at or below the apex.
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	hosts := slices.Clone(z.MadeNames)
 	for _, text := range h.ApexNS {
@@ -85,7 +84,7 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// JudgeServable returns the Servable condition of a zone after a write of owners.
+// JudgeServable returns Servable after a write of owners.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +
@@ -115,8 +114,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	}
 	var missing []string
 	for _, host := range hosts {
-		// An address behind the cut of a delegated child is the child's. A zone below without delegation takes the
-		// name without a cut: no resolver reaches the server, and BIND does not load the zone (S5.11).
+		// An address behind the cut of a delegated child is the child's. An undelegated zone below takes the name
+		// without a cut: no resolver reaches the server, and BIND does not load the zone (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })

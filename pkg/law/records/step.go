@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// stepOf returns the number of the step for a change of z: that of the earlier writes since set, else the next.
+// stepOf returns the number of a step: that of the writes since set, else the next.
 func stepOf(z, set *law.Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N

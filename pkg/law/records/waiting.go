@@ -11,9 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace for which a refused new record waits by its annotation (S2.14), "" for none:
-// the claimant of the name, or its own namespace for its own data. Records do not wait for rules, or for data below
-// the name.
+// awaitedClaim returns the namespace for which a refused new record waits by annotation (S2.14), "" for none: the
+// name's claimant, or its own namespace for own data. Records do not wait for rules, or for data below the name.
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
@@ -28,9 +27,8 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockReplaced locks the name of a Record removed by its namespace, if Records of this or the zone's own namespace
-// wait there, until a cascade has tried them (S2.14). Otherwise the next write of any tenant could take the name.
-// Nil: too many such locks.
+// lockReplaced locks the name of a Record removed by its namespace, if Records of this namespace or own wait there,
+// until a cascade has tried them (S2.14): else any tenant's next write could take the name. Nil: too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -59,7 +57,6 @@ func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	return h.WithReplacement(w.ID, ns, at, w.Since)
 }
 
-// explainWait returns the refusal as the reason why a record waits for data of a namespace, and the Warning of that.
 func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law.Warning) {
 	if awaited != x.ask.Namespace {
 		return x.refuseHeld(), law.Warning{Rule: "S2.15", Text: x.describeHeld()}
@@ -70,8 +67,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// refuseHeld refuses a record that waits for another namespace's name. The message stays the same when that
-// namespace leaves, so a waiting record is not rewritten with each replacement.
+// refuseHeld's message stays when the holder leaves: no waiting record is rewritten with each replacement.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }
@@ -83,7 +79,7 @@ func (x *delta) describeHeld() string {
 }
 
 // refuseReplacement refuses a free name whose holder, when this record began to wait, may be replacing its Record
-// (S2.15). A literal rule passes, and so does a name that the rules no longer allow that holder.
+// (S2.15). A literal rule passes, as does a name no longer allowed to that holder.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

@@ -16,12 +16,12 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawing is a record or child zone that the rules of Zone no longer allow Namespace.
+// Withdrawing is a record or child zone that Zone's rules no longer allow Namespace.
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is set for a zone, Newly if allowed until now, Taken if withdrawn by a write of the zone's own
-	// namespace. Grace is the period in seconds.
+	// Child: a zone. Newly: allowed until now. Taken: by a write of the zone's own namespace. Grace is the period in
+	// seconds.
 	Child, Newly, Taken bool
 	Grace               int64
 	// Cause is the Work.Cause of the cascade.
@@ -29,9 +29,8 @@ type Withdrawing struct {
 	Now   time.Time
 }
 
-// NoteWithdrawal returns the withdrawal of the namespace, nil without a period, and plans its change. release: the
-// period is over. A period begins anew when a write of the zone's own namespace withdraws more, or after rules came
-// back for all; acts of others prolong none.
+// NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release: the period is
+// over. A period begins again when own withdraws more, or after rules came back for all; acts of others prolong none.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -60,8 +59,8 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	return &next, next.Over()
 }
 
-// ReleaseWork returns the cascade that releases records and zones of some namespaces from z. Each step is delivered
-// as it comes (S7.2).
+// ReleaseWork returns the cascade that releases records and zones of namespaces from z, each step delivered as it comes
+// (S7.2).
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases what its rules allow no more", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now, Unmarked: true}
@@ -95,9 +94,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 const MaxReleases = 16
 
 // findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13):
-// named literally by a rule for the record's namespace, and no longer allowed to them. Rules with "*" take no name,
-// or neighbours would get names whose rule was lost by accident. refused: claims refuse the record; false for own.
-// below: claims below are in the way, too.
+// named literally by a rule for the record's namespace, and no longer allowed to them. Rules with "*" take no name:
+// neighbours would get names whose rule was lost by accident. refused: claims refuse the record; false for own. below:
+// claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -124,8 +123,8 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which namespaces give way at and below n, the same for all that want the
-// name. Then waiting Records are tried.
+// YieldWork returns the outbox item by which namespaces give way at and below n, the same for all who want the name,
+// and waiting Records are tried.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	standing := law.Get[law.Work](r, law.WorkKey(id))
@@ -147,8 +146,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction plans that the new record waits until the tenants in the way are gone: a transaction changes one
-// record (I1).
+// awaitEviction: a transaction changes one record (I1), so added waits.
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

@@ -23,7 +23,7 @@ func Base(owner name.Rel) name.Rel {
 	return owner
 }
 
-// Unstarred returns the owner without a leading "*".
+// Unstarred cuts a leading "*" off.
 func Unstarred(owner name.Rel) name.Rel {
 	if owner.IsWildcard() {
 		owner, _ = owner.Parent()
@@ -33,12 +33,12 @@ func Unstarred(owner name.Rel) name.Rel {
 
 func IsUnderscore(label string) bool { return strings.HasPrefix(label, "_") }
 
-// HasUnderscore reports whether a label of an owner begins with "_".
+// HasUnderscore reports whether a label begins with "_".
 func HasUnderscore(owner name.Rel) bool {
 	return IsUnderscore(owner.String()) || strings.Contains(owner.String(), "._")
 }
 
-// WildcardAt returns the name "*" right below up.
+// WildcardAt returns "*" right below up.
 func WildcardAt(up name.Rel) name.Rel {
 	if up.IsApex() {
 		return name.MustRel("*")

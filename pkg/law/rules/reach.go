@@ -12,14 +12,13 @@ import (
 )
 
 // A literal rule for some namespaces reserves its name for them, with all below (S4.20). Others' patterns with "*"
-// reach there only if their tail, the labels behind the last label with "*", is at or below. The deepest reserved
-// name decides, so only numbers of labels are compared.
+// reach there only if their tail, the labels behind the last "*", is at or below. The deepest reserved name decides, so
+// only numbers of labels are compared.
 
-// provesOnly are types by which a namespace proves or pins something. A rule for these alone reserves nothing
-// (S4.21).
+// provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// Reaches reports whether a tenant's pattern reaches names at or below a name reserved for others.
+// Reaches reports whether a tenant's pattern reaches a name reserved for others.
 func Reaches(p pattern.Pattern, named name.Rel, zone name.Name) bool {
 	return reaches(p, named.NumLabels(), zone)
 }
@@ -28,7 +27,7 @@ func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
-// eachNaming calls do with each pattern of the rule that may reserve a name.
+// eachNaming calls do with each pattern that may reserve a name.
 func (r *Rule) eachNaming(do func(pattern.Pattern)) {
 	if len(r.Namespaces) == 0 {
 		return
@@ -47,7 +46,7 @@ func (r *Rule) eachNaming(do func(pattern.Pattern)) {
 	}
 }
 
-// ListNamed returns the names of the zone reserved by the rule, sorted without repetition.
+// ListNamed returns the names reserved by the rule, sorted without repetition.
 func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	r.eachNaming(func(p pattern.Pattern) {
 		n, ok := p.Only(zone)
@@ -85,13 +84,13 @@ type Named struct {
 	Namespaces []string
 }
 
-// NamedAbove is a reserved name, by its number of labels. Mine is set if reserved for the namespace.
+// NamedAbove is a reserved name by its number of labels; Mine: for the namespace.
 type NamedAbove struct {
 	Labels int
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
+// FindNamed returns the names at or above n reserved by rules of the Zone, or of the namespace's Delegations.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -113,7 +112,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns the least number of labels in the tail of a pattern of the namespace to reach n; 0: any.
+// LeastLabels returns the least tail of a namespace's pattern to reach n; 0: any.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0
@@ -126,7 +125,7 @@ func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// Reaching returns the set without patterns of tenants with "*" and a tail of fewer labels (S4.20).
+// Reaching returns the set without tenants' patterns with "*" and a tail of fewer labels (S4.20).
 func (s *Set) Reaching(least int) *Set {
 	out := *s
 	out.least = least
@@ -137,7 +136,7 @@ func (s *Set) reaches(p pattern.Pattern, namespace string) bool {
 	return s.least == 0 || namespace == s.Own || reaches(p, s.least, s.Zone)
 }
 
-// MayAllowBelow reports whether a pattern may give the namespace a record at or below a name.
+// MayAllowBelow reports whether a pattern may give the namespace a record at or below n.
 func (s *Set) MayAllowBelow(n name.Rel, namespace string) bool {
 	for _, list := range s.Lists {
 		for i := range list {

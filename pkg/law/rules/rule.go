@@ -13,17 +13,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Rule is a delegation of a zone (S4.2), parsed.
+// Rule is a delegation (S4.2), parsed.
 type Rule struct {
 	Records []RecordRule
 	Zones   []pattern.Pattern
 	// Namespaces of the rule; none: any.
 	Namespaces []string
-	// DS has the zone contain the DS of child zones of the rule (S6.16).
+	// DS: the zone contains the DS of child zones of the rule (S6.16).
 	DS bool
 }
 
-// RecordRule allows types at the names matching a pattern.
+// RecordRule allows types at the matches of a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
 	// Text is the pattern as written.
@@ -33,15 +33,15 @@ type RecordRule struct {
 	Shared bool
 }
 
-// namedOnly are types that tenants get only by name (S4.5). Types by number are so for every namespace: no server
-// validates their octets before a server that knows the type.
+// namedOnly are types that tenants get only by name (S4.5), as all namespaces get types by number: no server validates
+// their octets before a server that knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// Text returns the stored form, the same for equal rules (S4.3).
+// Text returns the stored form, equal for equal rules (S4.3).
 func (r *Rule) Text() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
@@ -80,20 +80,19 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a pattern gives no name of a zone, because a zone below, according to isZone, has all
-// of its names (S2.1).
+// IsElsewhere reports whether a pattern gives no name of a zone, because a zone below (isZone) has all (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere is the same for records: but for DS, a zone below has its own name, too. own: the rule is for the
-// zone's own namespace.
+// IsElsewhere is for records: except for DS, a zone below has its own name, too. own: the rule is for the zone's own
+// namespace.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without names in rules of a zone of the namespace own.
+// FindElsewhere returns the patterns without names in rules of a zone of own.
 func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {

@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Admission is the kind of rule that admits a record, as in its status.
+// Admission is the kind of the admitting rule.
 type Admission string
 
 const (
-	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
+	// AdmittedUnderscore: a rule that names every underscore label; own records at such names.
 	AdmittedUnderscore Admission = "Underscore"
 	// AdmittedShared: a rule with shared: true.
 	AdmittedShared Admission = "Shared"
@@ -30,13 +30,12 @@ type Set struct {
 	Zone name.Name
 	// Own is the zone's own namespace.
 	Own string
-	// Lists are the rules of the Zone, and of Delegations for the namespace.
+	// Lists are the rules of the Zone, and of the namespace's Delegations.
 	Lists [2][]Rule
-	// least is the argument of Reaching.
 	least int
 }
 
-// Grant is a rule that allows a (name, type, namespace).
+// Grant is a rule that allows the record.
 type Grant struct {
 	Text       string
 	Rule       *Rule
@@ -45,7 +44,7 @@ type Grant struct {
 	Literal    bool // names the name literally
 }
 
-// FindGrants returns the rules that allow the record (S4.1–S4.6). t is 0 for some type.
+// FindGrants returns the rules that allow the record (S4.1–S4.6). t 0: some type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -72,8 +71,8 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	return out
 }
 
-// AllowsRecord reports whether rules allow the namespace a record: its name and type, and its base name or
-// underscore labels (S4.7, S4.14). Claims of others do not count.
+// AllowsRecord reports whether rules allow a record: name and type, and base name or underscore labels (S4.7, S4.14).
+// Claims of others do not count.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -87,7 +86,7 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// ListsShared reports whether a rule with shared: true names a name literally, which makes it own (S4.10).
+// ListsShared reports whether a shared rule names owner, which makes it own (S4.10).
 func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
@@ -111,8 +110,8 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule allows the namespace a zone named n (S3.1). A tenant's zone at an underscore
-// name needs a rule that names the label literally (S4.19).
+// DelegatesZone reports whether a rule allows a zone named n (S3.1). A tenant's zone at an underscore name needs a rule
+// that names the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.Own && Base(owner) != owner {
@@ -121,13 +120,13 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone with respect to names reserved for others.
+// AllowsZone is DelegatesZone without names reserved for others.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule that allows the zone has the DS of that child in the parent (S6.16).
+// DelegatesDS reports whether a rule that allows the zone puts its DS into the parent (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -176,8 +175,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a rule names n literally for the namespace, for some type. Records admitted by a rule
-// that went no longer excuse each other (S4.17).
+// NamesFor reports whether a present rule names n literally for the namespace, for some type: records admitted by a
+// former rule no longer excuse each other (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -190,7 +189,7 @@ func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	return false
 }
 
-// Admitted is the kind of rule that admits a record, and the pattern.
+// Admitted is the admitting kind of rule, and the pattern.
 type Admitted struct {
 	Admission Admission
 	Text      string

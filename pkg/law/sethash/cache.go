@@ -9,28 +9,26 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed in its decision, and moments later in each view that proves it. Hashing an element, or decoding
-// a state, costs 7 µs and more, caching it a few hundred octets.
+// A change is hashed in its decision, and moments later in each view that proves it. Hashing an element, or decoding a
+// state, costs 7 µs and more, a cache entry a few hundred octets.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}
 )
 
-// maxCachedLength bounds the memory for tenants' long values: 4,096 of them are 2 MiB a generation.
+// maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements bounds the elements of a cached call: the proof of a whole zone would evict those of the next
-// changes.
+// maxCachedElements of a call: the proof of a whole zone would evict the elements of the next changes.
 const maxCachedElements = 512
 
-// cache holds the points put last, between size and twice size.
+// cache has between size and twice size points.
 type cache[K comparable] struct {
 	size       int
 	mu         sync.Mutex
 	young, old map[K]group.Element
 }
 
-// get returns nil if k is not cached.
 func (m *cache[K]) get(k K) group.Element {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sethash is the multiset hash of status.contentState: thirty-two octets that change by a single addition
-// with each value of a zone of any size (S6.7).
+// Package sethash is the multiset hash of status.contentState: thirty-two octets that change by a single addition with
+// each value of a zone (S6.7).
 //
 // It promises:
 //  1. The state depends on the multiset of elements alone, not on order or on elements that came and went.
@@ -13,7 +13,7 @@
 //     thirty-two zero octets.
 //
 // It does not know the meaning of elements, or the members of a set: removing an element never added gives the valid
-// state of no real set. The owner of the set (the ledger, a snapshot) checks membership.
+// state of no real set. The owner (the ledger, a snapshot) checks membership.
 //
 // Read state.go first.
 package sethash

@@ -19,18 +19,18 @@ const Algorithm = 1
 const Size = 32
 
 // hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without a tag an element could be chosen to collide
-// with input of another protocol.
+// with another protocol's input.
 const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R255MAP_RO_"
 
-// State is the hash of a multiset: the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), the sum of the
-// points of its elements. The zero value is the state of the empty set.
+// State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), the sum of a multiset's points. The zero
+// value is the empty set's.
 type State [Size]byte
 
-// Element is the hash input of a member, made by NewElement and never modified.
+// Element is a hash input of NewElement, never modified.
 type Element []byte
 
-// NewElement encodes the parts in order, each behind its length (four octets, big endian), so that different lists
-// give different elements.
+// NewElement encodes each part behind its length (four octets, big endian), so that different lists give different
+// elements.
 func NewElement(parts ...string) Element {
 	size := 0
 	for _, part := range parts {
@@ -44,9 +44,9 @@ func NewElement(parts ...string) Element {
 	return element
 }
 
-// Update returns the state without removed and with added. An element in both lists cancels out, an element listed
-// twice counts twice. The cost is about 7 µs an element (a tenth, if cached) plus 12 µs a call: pass
-// related elements together. Error: s is no valid encoding.
+// Update returns the state without removed and with added. An element in both lists cancels out; listed twice, it
+// counts twice. The cost is about 7 µs an element (a tenth, if cached) plus 12 µs a call: pass related elements
+// together. Error: s is no valid encoding.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -73,7 +73,7 @@ func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	return err == nil && state == to, err
 }
 
-// sumElements adds and subtracts the elements. The caller may change the sum.
+// sumElements: the caller may change the sum.
 func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	sum, err := s.decodePoint()
 	if err != nil {
@@ -92,7 +92,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union of the multisets. Error: a state is no valid encoding.
+// Sum returns the state of the union. Error: a state is no valid encoding.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -105,7 +105,7 @@ func Sum(states ...State) (State, error) {
 	return encodePoint(sum)
 }
 
-// decodePoint returns the point of the state, which the caller may change.
+// decodePoint: the caller may change the point.
 func (s State) decodePoint() (group.Element, error) {
 	if known := sums.get(s); known != nil {
 		return known.Copy(), nil
@@ -117,7 +117,7 @@ func (s State) decodePoint() (group.Element, error) {
 	return point, nil
 }
 
-// mapToPoint hashes the element to the group. The result is shared: do not change it.
+// mapToPoint: the result is shared, so do not change it.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > maxCachedLength {
 		return e.hashToPoint()
@@ -149,7 +149,7 @@ func encodePoint(point group.Element) (State, error) {
 // String returns the form of status.contentState: 43 characters of standard base64, no padding.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState reads the result of String. Other spellings, and octets that encode no point, are errors.
+// ParseState reads the result of String. Other spellings, and octets of no point, are errors.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)

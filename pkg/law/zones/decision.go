@@ -22,7 +22,7 @@ type ZoneSpec struct {
 	law.ZoneSettings
 }
 
-// Waiting returns where a pending zone is indexed: at the target of zoneRef, else at the wanted name.
+// Waiting returns the index entry of a pending zone: the target of zoneRef, else the wanted name.
 func (s *ZoneSpec) Waiting() *law.Waiting {
 	w := &law.Waiting{View: s.View, Zone: s.ZoneRef}
 	if s.ZoneRef == nil {
@@ -33,23 +33,21 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 
 // ZoneAsk is the input of DecideZone.
 type ZoneAsk struct {
-	// Before is the zone in force, or a zone with Pending set; nil: the write creates the zone.
+	// Before is the zone in force or Pending; nil: the write creates the zone.
 	Before *law.Zone
-	// Waits is the present index entry of a pending zone.
+	// Waits is the index entry of a pending zone.
 	Waits *law.Waiting
 	// After is the new spec; nil: the object is removed.
 	After *ZoneSpec
-	// Renames is the path of a changed field that determines the zone's name: "spec.domainName", "spec.view" or
-	// "spec.zoneRef"; "": none.
+	// Renames is the path of a changed field that determines the name, as "spec.domainName"; "": none.
 	Renames string
-	// MayEstablish is the result of the authorization review for zones/establish (S3.3).
+	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
-	// Annotated is set if the annotation kubi.zone/delete has the uid of the zone (S8.1).
+	// Annotated: kubi.zone/delete has the zone's uid (S8.1).
 	Annotated bool
-	// Behind is a secondary ahead of the zone (S6.11); nil: none is known.
+	// Behind is a secondary ahead of the zone (S6.11); nil: none known.
 	Behind *Behind
-	// Cascade is set if no client made the request: a refusal then becomes the reason for which the zone stays
-	// pending.
+	// Cascade: no client made the request. A refusal becomes the reason to stay pending.
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -59,7 +57,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace that caused the decision; "": the zone's own.
+	// by caused the decision; "": own.
 	by string
 }
 
@@ -74,7 +72,6 @@ func (d *zoneDecision) stayPending(plan *law.Plan, reason, message string) *law.
 	return plan
 }
 
-// zonePlace is the name, view and parent of a zone under decision, and the data already at the name.
 type zonePlace struct {
 	fqdn    name.Name
 	view    string
@@ -83,12 +80,11 @@ type zonePlace struct {
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
-	// yielding are the tenants with a CNAME or NS at the name that rules no longer allow. Their records at and below
-	// yieldsAt are released first (S2.13).
+	// yielding tenants have a CNAME or NS at the name, by no rule any more. Their records at and below yieldsAt go
+	// first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
-	// taken is the number of names at or below the zone's name with records of the parent.
+	// taken is the number of names at or below the zone's with records of the parent.
 	taken int
-	// zones is set if there are zones below.
 	zones bool
 }

@@ -16,48 +16,44 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// MaxDelegatedOctets bounds the patterns and types of a namespace in a zone from Delegations (S4.4).
+// MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names reserved by a Delegation (S4.22): a change of all fits into an etcd transaction at the
-// default limits.
+// MaxNames bounds the names reserved by a Delegation (S4.22): a change of all fits into an etcd transaction.
 const MaxNames = 32
 
-// DelegationWorkPrefix begins the ids of the outbox items of Delegations.
+// DelegationWorkPrefix begins the ids of Delegations' outbox items.
 const DelegationWorkPrefix = "delegation-"
 
-// delegationWorkID returns the id of the outbox item of a Delegation. All writes of the Delegation share this item.
+// delegationWorkID: all writes of a Delegation share an outbox item.
 func delegationWorkID(namespace, name string) string {
 	return DelegationWorkPrefix + namespace + "." + name
 }
 
-// DelegationSpec is the desired state of a Delegation. The zone is in the same namespace.
+// DelegationSpec is the desired state of a Delegation. The zone is in its namespace.
 type DelegationSpec struct {
-	Zone string
-	Rule rules.Rule
-	// ReleaseNow is as in ZoneSettings.
+	Zone       string
+	Rule       rules.Rule
 	ReleaseNow []string
 }
 
 // DelegationAsk is the input of DecideDelegation.
 type DelegationAsk struct {
 	law.Ref
-	// Before is the spec in force, nil for a new Delegation. In is the uid of the zone where the rules are in force;
-	// "": none.
+	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force; "": none.
 	Before *DelegationSpec
 	In     string
 	// Waits is the index entry of a waiting Delegation.
 	Waits *law.Waiting
 	// After is the new spec; nil: the object is removed.
 	After *DelegationSpec
-	// Terminating is set if the namespace is being deleted: the Delegation's records stay until the zone goes
-	// (S8.2).
+	// Terminating: the namespace is being deleted, and records stay until the zone goes (S8.2).
 	Terminating bool
-	// Cascade is set if no client made the request: a refusal then becomes the reason for which the Delegation
-	// waits. Covered is set if the cascade itself decides anew all records under the rules.
+	// Cascade: no client made the request. A refusal becomes the reason to wait. Covered: the cascade itself decides
+	// all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
-	// WorkID is the id of the outbox item of kubi.zone/release-now.
+	// WorkID is for the outbox item of kubi.zone/release-now.
 	WorkID string
 }
 
@@ -161,7 +157,7 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
-// writeRules plans the rules of each namespace, and returns the namespaces whose rules change.
+// writeRules returns the namespaces with changed rules.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {
@@ -212,8 +208,8 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
-// writeNames counts the reservations of the rule at each name, and returns the names reserved for other namespaces
-// than before (S4.20).
+// writeNames counts the reservations of the rule, and returns the names reserved for other namespaces than before
+// (S4.20).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string
@@ -268,17 +264,16 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxOwed bounds the namespaces in the outbox item of a Delegation, and maxScans the scans, three for each name,
-// before and after. If the Delegation changes faster than the cascade runs, the next change gets Later.
+// maxOwed and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if the
+// Delegation changes faster than the cascade runs, the next change gets Later.
 const (
 	maxOwed  = 128
 	maxScans = 8 * 2 * MaxNames
 )
 
-// oweScans plans the cascade of a change, which decides anew (S2.5) the records of namespaces with changed rules,
-// and all records at and below names reserved for other namespaces than before. It extends the Delegation's pending
-// item. The cascade does not unsettle the zone (S7.2): each step is delivered as it comes, so no delivery waits for
-// a tenant's records.
+// oweScans plans the cascade that decides again (S2.5) the records of namespaces with changed rules, and all at and
+// below names reserved for others than before. It extends the pending item. The zone is not unsettled (S7.2): no
+// delivery waits for a tenant's records.
 func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

@@ -16,8 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// undottedServers warns of new name servers without addresses whose relative name has two labels or more: the final
-// dot is probably missing.
 func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	if d.ask.Cascade {
 		return
@@ -40,7 +38,6 @@ func (d *zoneDecision) undottedServers(plan *law.Plan, z, before *law.Zone) {
 	}
 }
 
-// undottedZone warns of a relative domainName ending in the name of the zone above.
 func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	text := d.ask.After.DomainName
 	if d.ask.Cascade || name.IsAbsolute(text) {
@@ -62,7 +59,6 @@ func (d *zoneDecision) undottedZone(plan *law.Plan, fqdn name.Name) {
 	}
 }
 
-// hostsNamed refuses name servers that are no host names, and a contact that is no mailbox (S5.11).
 func hostsNamed(z *law.Zone) *law.Refusal {
 	if text, err := content.HostName(z.Header.PrimaryNameServer, z.FQDN()); z.Header.PrimaryNameServer != "" && err == nil &&
 		!name.IsHost(text) {
@@ -90,8 +86,7 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree refuses new spec.nameServers at names of another namespace or at a CNAME, or below a DNAME (S6.2,
-// S5.6, S5.7).
+// nameServersFree judges new spec.nameServers (S6.2, S5.6, S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
@@ -120,8 +115,7 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit refuses RRsets of spec.nameServers beyond the limits of S5.8, together with the records there. An
-// RRset above a limit may shrink.
+// nameServersFit (S5.8) counts records at the same name. An RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -176,17 +170,16 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 // maxNames bounds the names of new rules read for a Warning.
 const maxNames = 8
 
-// givenName is a name given to other namespaces by a literal rule.
 type givenName struct {
 	pattern string
 	at      name.Rel
 	of      []string
-	// reserves is set if the rule keeps patterns with "*" of others from the name (S4.20).
+	// reserves: patterns with "*" of others do not reach the name (S4.20).
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to other namespaces by new literal rules, without shared names and
-// underscore names, which several namespaces may have.
+// newNames returns the first maxNames names given to other namespaces by new literal rules. Several namespaces may have
+// shared and underscore names.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -212,9 +205,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules that give a name in vain: the zone's own namespace has the name (S4.10), or a
-// namespace outside the rule has it (S4.8), or NS or DNAME records of others are above it (S4.11, S5.7). delegation
-// is the Delegation of the rules; "": they are the Zone's.
+// warnOfHeld warns of rules that give a name in vain: own has the name (S4.10), or a namespace outside the rule (S4.8),
+// or NS or DNAME of others are above (S4.11, S5.7). delegation is the Delegation of the rules; "": the Zone's.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -241,11 +233,10 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 	}
 }
 
-// maxKeeping bounds the namespaces at a name whose rules are read for a Warning.
+// maxKeeping bounds the namespaces whose rules are read for a Warning.
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule has the name, still by rules. Without rules, those records
-// give way (S2.13). o is the owner at the name.
+// isKept reports whether a namespace outside the rule has the name, still by rules: else its records give way (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {
@@ -266,7 +257,7 @@ func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *la
 	})
 }
 
-// findCut returns the nearest NS or DNAME records above the name, of other namespaces than the rule's.
+// findCut returns the nearest NS or DNAME above, of namespaces outside the rule.
 func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
 	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
@@ -282,8 +273,7 @@ func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.T
 	return at, t, false
 }
 
-// warnOfAddresses warns if a write of the name or the name servers leaves a name server without an address: the Zone
-// is stored, but not Ready.
+// warnOfAddresses warns after a write of the name or the name servers: the Zone is stored, but not Ready.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {

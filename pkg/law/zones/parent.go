@@ -14,21 +14,20 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone in force. No client made the request, so the only refusal is
-// Later, if the zone ends and too many others do.
+// ParentAsk is the input of DecideParent, for a zone in force. The only refusal is Later, if the zone ends and too many
+// others do: no client asks.
 type ParentAsk struct {
 	Zone *law.Zone
 	// Spec is the desired state.
 	Spec *ZoneSpec
-	// Says is the present message of the condition Delegated.
+	// Says is the message of Delegated.
 	Says   string
 	Work   *law.Work
 	Now    time.Time
 	WorkID string
 }
 
-// DecideParent decides the parent of a zone after a change above it (S3.4–S3.11). Plan.Zone is nil if nothing
-// changes.
+// DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes.
 func DecideParent(seen *law.Seen, ask ParentAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &zoneDecision{Reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
@@ -55,7 +54,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 			}
 		}
 		// If the same parent delegated the zone until now, a write of the parent's namespace withdrew the zone,
-		// whichever cascade is first. After the removal of a zone between the two, no such write did.
+		// whichever cascade is first. After the removal of a zone between, no such write did.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,
@@ -87,15 +86,13 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// parentage is the relation of a zone to the zone above.
 type parentage struct {
 	// parent encloses the zone; nil: standalone.
-	parent *law.Zone
-	// delegates is set if the rules of the parent list the zone.
+	parent    *law.Zone
 	delegates bool
-	// ds is set if the parent is to have the DS of the zone (S6.16).
+	// ds: the parent is to have the zone's DS (S6.16).
 	ds bool
-	// withdrawn is set if the parent does not delegate the zone, which is not established either (S3.5).
+	// withdrawn: neither delegated by the parent nor established (S3.5).
 	withdrawn bool
 	enclosed  string
 	cond      *law.Condition
@@ -111,8 +108,7 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns the parentage of a zone of ns at fqdn, with the condition Delegated (S3.4–S3.11). has is the
-// zone's holding.
+// parentOf returns the parentage of a zone of ns at fqdn (S3.4–S3.11). has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -146,8 +142,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds the new name of the target of zoneRef to the condition, if the target was renamed since this zone
-// was made and the namespace knows the target (S1.8). This zone keeps its name (S1.6).
+// sayRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
+// its name (S1.6).
 func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

@@ -16,8 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// locateZone finds the name of the zone and the enclosing zone (S1.1, S3.1). checkPlace decides whether the zone may
-// be made there.
 func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	s := &zonePlace{view: d.ask.After.View}
 	target, refusal := d.resolveName(s)
@@ -43,8 +41,8 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	return s, nil
 }
 
-// resolveName finds the name and view of the zone. target is the zone of zoneRef. If the target is absent, pending
-// or unknown to the namespace, s.pending is set.
+// resolveName finds name and view. target is the zone of zoneRef. If absent, pending or unknown to the namespace,
+// s.pending is set.
 func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
@@ -91,8 +89,8 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace refuses a zone at a held name (S1.5), without the right to establish a standalone zone (S3.3) or a rule
-// of the parent (S3.1), or in conflict with the parent's records (S3.9, S4.15).
+// checkPlace refuses a held name (S1.5), a zone without right to establish (S3.3) or rule of the parent (S3.1), and
+// conflicts with the parent's records (S3.9, S4.15).
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -139,8 +137,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of the parent p without effect, because their names lie in the new zone (S2.1).
-// A tenant is told of the tenant's own rules, the namespace of p of all (S1.8).
+// warnOfElsewhere warns of patterns of p without effect: their names lie in the new zone (S2.1). A tenant is told of
+// its own rules, the namespace of p of all (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -151,7 +149,6 @@ func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace strin
 	}
 }
 
-// checkEstablish refuses a standalone zone without the right to establish it (S3.3).
 func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 	if d.ask.MayEstablish {
 		return nil
@@ -169,8 +166,7 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules refuses a zone not delegated by the parent, or not at present. It returns the parent with the rules for
-// the namespace (S3.1).
+// checkRules returns the parent with the rules for the namespace (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -196,8 +192,8 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a zone over names of another namespace in the parent p (S4.15), below a name claimed by
-// another namespace (S4.19), or below NS records, as for a record (S4.11).
+// checkForeignNames refuses a zone over another namespace's names in p (S4.15), below a name claimed by another
+// (S4.19), or below NS records (S4.11).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -224,8 +220,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest refuses a tenant's zone at an underscore name where its record would be refused (S4.23, S4.24).
-// literal is set if a rule names the zone literally.
+// refuseGuest treats a zone at an underscore name like a record (S4.23, S4.24). literal: a rule names the zone
+// literally.
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -238,8 +234,7 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at a CNAME or NS records of the parent p (S3.9), unless those of tenants give way
-// (S2.13).
+// checkOwner refuses a zone at a CNAME or NS records of p (S3.9), unless those of tenants give way (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -258,7 +253,6 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.
 	return nil
 }
 
-// awaitYielding plans the release of the tenants at the zone's name, for which the zone waits (S2.13).
 func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	const rule = "S2.13"
 	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the name "+
@@ -275,7 +269,7 @@ func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	return plan
 }
 
-// checkAbove refuses a zone below a DNAME of the parent p (S5.7): no server loads its NS there.
+// checkAbove: below a DNAME no server loads the zone's NS (S5.7).
 func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, up))
@@ -288,9 +282,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a zone at, above or below names moving to the parent. A zone made anew at exactly that name
-// joins the move (joinMove), if it is of the parent's namespace or of the name's last one: the rules in a zone of
-// another namespace would decide on the Records of others (S4.15).
+// refuseLocked refuses a zone at, above or below moving names. A zone made anew at exactly that name joins the move
+// (joinMove), if of the parent's or the name's last namespace: the rules in another's zone would decide on the Records
+// of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -12,9 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses to delete a zone with records or child zones of other namespaces. With the annotation
-// kubi.zone/delete there is a Warning instead (S8.1, S2.16). A terminating zone takes in nothing more, so only the
-// request that sets deletionTimestamp is checked, not the removal.
+// checkForeign refuses to delete a zone with others' records or child zones, or warns if annotated (S8.1, S2.16). A
+// terminating zone takes in nothing, so only the request that sets deletionTimestamp is checked.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -54,8 +53,8 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name of a removed or ended zone, and plans the cascade of its records. It returns Later if
-// the zone above already has most such cascades of the namespace.
+// vacateName frees the name and plans the cascade of its records. Later: the zone above already has most such cascades
+// of the namespace.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
@@ -77,7 +76,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	}
 	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
-	// Also zones below (S3.4), and waiting objects there, kept out by this zone or referring to a shorter one (S2.5,
+	// Zones below, too (S3.4), and objects waiting there, kept out by this zone or referring to a shorter name (S2.5,
 	// S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
@@ -95,8 +94,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent owes the cut of the zone of h, which gains names, or loses them to a zone below: the addresses of
-// the name servers may now come from another zone (S6.1).
+// recountParent has the parent of h count the cut again: the zone gains names, or loses them to a zone below, so
+// addresses of name servers may now be another zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.OweCut(h.Parent, h.Ref, view, fqdn)

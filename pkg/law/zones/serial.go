@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// maxRepairJump bounds a repair without annotation (S6.11): by a wrong repair a zone loses at most a year of its
+	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs a zone at most a year of its
 	// serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the minimum time between two repairs of a zone (S6.11): a repeatedly lying secondary does
-	// not use up the serials.
+	// repairInterval is the minimum between two repairs of a zone (S6.11): a repeatedly lying secondary does not use up
+	// the serials.
 	repairInterval = 24 * time.Hour
 )
 
-// Behind is a secondary ahead of a zone (S6.11), reported after two signed answers of a listed secondary, by a
-// controller with the right to write the status of zones.
+// Behind is a secondary ahead of a zone (S6.11): two signed answers of a listed secondary, reported by a controller
+// that may write zones' status.
 type Behind struct {
-	// Serial is the serial of the secondary.
+	// Serial of the secondary.
 	Serial serial.Serial
-	// Accepted is the serial accepted by an annotation of the zone at any distance; 0: none.
+	// Accepted is the serial accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last (S6.11). It returns false if the secondary or
-// the new serial is not ahead of last, if the secondary is more than maxRepairJump ahead without the annotation, or
-// if the last repair was less than repairInterval ago. repaired is the time of that repair in unix seconds; 0:
-// never.
+// Repair returns the serial after that of a secondary ahead of last (S6.11). False: the secondary or the new serial is
+// not ahead of last, the secondary is beyond maxRepairJump without the annotation, or the last repair (repaired, unix
+// seconds; 0: never) was less than repairInterval ago.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {
@@ -48,7 +47,6 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 	return next, true
 }
 
-// repairSerial plans the step of a repair: another serial for the same content.
 func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next serial.Serial) {
 	after, held := *z, *change.Holding
 	after.Serial, after.N, held.Repaired = next, z.N+1, d.ask.Now.Unix()
@@ -56,15 +54,15 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns the serial memory of a zone's name (S6.8), which lasts for the SOA expire, at most
+// Remember returns the memory of a zone's last serial (S6.10), which lasts for the SOA expire, at most
 // serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the serial memory of a name, and the serial from which a new zone goes on. Without a memory
-// that is the floor of a restored store, whose backup may lack zones. A minimum ahead of the floor is raised by the
-// floor's Jump: a missing zone may have begun there. 0: neither memory nor floor.
+// findLastSerial returns the memory of a name, and the serial from which a new zone goes on. Without a memory that is
+// the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum ahead of the floor: a
+// missing zone may have begun there. 0: neither.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlocked ends the lock of a cascade in a zone when all moving records have come (S2.11). Plan.Zone is nil
-// without a lock.
+// DecideUnlocked ends the lock of a cascade when all moving records have come (S2.11). Plan.Zone is nil without lock.
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -26,8 +25,7 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideTakenIn marks the waiting Delegations of a new zone as decided: they are in force or wait on (S4.22).
-// Plan.Zone is nil without such a mark.
+// DecideTakenIn marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without such a mark.
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -52,9 +50,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds the passed seconds, in which servers ran, to a withdrawal, and plans the release if the period is
-// over. counted is the withdrawal at the beginning of the count. The plan is empty if the withdrawal changed since:
-// another server has counted, or the period began anew.
+// DecideDue adds passed seconds of running servers to a withdrawal, and plans the release at the end. counted is the
+// withdrawal at the begin of the count: if changed since, by another server or a new period, the plan is empty.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -75,8 +72,7 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 	})
 }
 
-// DecideReleased removes the first withdrawals of a finished release, at most MaxReleases. A withdrawal that began
-// anew meanwhile stays.
+// DecideReleased removes the first MaxReleases withdrawals of a finished release. Those that began again stay.
 func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -94,8 +90,7 @@ func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEnded clears Ending when an ended zone's data is released: a rule may now make the zone anew. now is in unix
-// seconds.
+// DecideEnded clears Ending when an ended zone's data is released: a rule may now make it anew. now is unix seconds.
 func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -124,8 +119,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideThrough removes the mark of a finished cascade from a zone (S7.2). Plan.Zone is nil if the zone is gone or
-// not marked.
+// DecideThrough removes the mark of a finished cascade (S7.2). Plan.Zone is nil if zone or mark is gone.
 func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -140,7 +134,7 @@ func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideOverdue sets Overdue: the zone is delivered in spite of its cascades, which take too long (S7.2).
+// DecideOverdue sets Overdue if the zone's cascades take too long (S7.2).
 func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

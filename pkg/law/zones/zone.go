@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if the target of zoneRef
-// changes (S1.6, S3.3).
+// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if zoneRef's target changes
+// (S1.6, S3.3).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
@@ -59,7 +59,7 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
-// refuseOrWait returns the refusal of a client's write. In a cascade the zone stays pending with the reason.
+// refuseOrWait refuses a client's write; in a cascade the zone stays pending.
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -86,7 +86,6 @@ func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 }
 
-// makeZone puts a new or pending zone in force.
 func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
 	spec := d.ask.After
 	if refusal := d.checkPlace(plan, s); refusal != nil {
@@ -145,8 +144,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone needs a cascade: records, zones or Delegations may have to be decided anew.
-// Most zones need none, and are settled in the transaction that creates them (S7.2).
+// touchesAny reports whether a new zone needs a cascade. Most do not, and are settled when created (S7.2).
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -162,7 +160,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	return z
 }
 
-// setParent writes the parent into the holding and returns the Delegated condition (S6.13).
+// setParent sets the parent in h and returns the condition Delegated (S6.12).
 func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {
@@ -175,7 +173,7 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// oweWork plans the outbox item of a zone write and marks the zone with it (I4, S7.2).
+// oweWork plans the outbox item (I4) and marks the zone (S7.2).
 func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
@@ -186,8 +184,7 @@ func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason st
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove adds the records of the name's last zone to a zone made anew, if their cascade is not finished: they move
-// here instead (S2.10).
+// joinMove adds the records of the name's last zone, if their cascade is not finished: they move here instead (S2.10).
 func joinMove(plan *law.Plan, change *law.ZoneChange, last *law.LastSerial) {
 	if last == nil {
 		return
@@ -223,8 +220,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned one by one after a change of rules. If more names change, the cascade scans
-// the whole zone.
+// maxScanned bounds the names scanned one by one after a change of rules; beyond, the cascade scans the whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -291,8 +287,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone releases the name and the records of a zone, as a removal does. Its object stays, pending (S3.7). from is
-// the enclosing zone. It returns Later if too many zones of the namespace end at once.
+// endZone releases name and records like a removal. The object stays, pending (S3.7). from is the enclosing zone.
+// Later: too many zones of the namespace end at once.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -304,8 +300,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark at that zone has the child's: how long that zone
-	// is unsettled must not depend on the amount of another namespace's data (S7.2).
+	// The item is charged to the parent's namespace, but the mark at that zone has the child's: the amount of another
+	// namespace's data must not decide how long that zone is unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
