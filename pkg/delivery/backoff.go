@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Backoff is the schedule of retries: Attempts delays of min(Base·2ⁿ, Max), less up to 20 %, then every Slow. Zero
-// fields mean 5 s, 60 s, 5 and 10 min.
+// Backoff is the schedule of retries: Attempts delays of min(Base·2ⁿ, Max), then every Slow. Zero fields mean 5 s, 60
+// s, 5 and 10 min.
 type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
@@ -24,7 +24,7 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
-// Delay returns the delay before the next attempt, after a number of failures in a row.
+// Delay returns the delay after a number of failures in a row.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow
@@ -38,7 +38,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// After returns the delay before the retry of a failure with e, after a number of earlier failures.
+// After returns the delay after e, and a number of earlier failures.
 func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:
@@ -49,8 +49,7 @@ func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.D
 	return jitter(b.Delay(failures))
 }
 
-// Jitter shortens a delay by up to 20 %, so that retries of simultaneous failures spread out. random returns a
-// number in [0, n).
+// Jitter shortens a delay by up to 20 %. random returns a number in [0, n).
 func Jitter(d time.Duration, random func(n int64) int64) time.Duration {
 	return d - time.Duration(random(int64(d)/5+1))
 }

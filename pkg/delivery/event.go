@@ -19,9 +19,9 @@ const (
 	OutcomeFailed Outcome = "Failed"
 	// OutcomeDrifted: the provider's content differs from the confirmed content. A repair follows.
 	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared: a comparison without a repair. State.Drifted has the details.
+	// OutcomeCompared: a comparison without a repair (State.Drifted).
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved: nothing of the zone is at the provider, or the zone is retained there. The state is deleted.
+	// OutcomeRemoved: the state is deleted; the zone is removed or retained.
 	OutcomeRemoved Outcome = "Withdrawn"
 )
 
@@ -31,20 +31,15 @@ type Event struct {
 	Outcome Outcome
 	Serial  serial.Serial
 	State   State
-	// Failed are the RRsets refused in this attempt.
-	Failed []Failure
-	// First is the first failure after a success, Recovered the first success after a failure. Only they become
-	// Events.
+	Failed  []Failure
+	// First is the first failure after a success, Recovered the reverse. Only they become Events.
 	First, Recovered bool
-	// Proven: the provider accepted the credentials (Report.Proven). OfClass is why all zones of the class wait, nil
-	// if they do not.
+	// OfClass is why all zones of the class wait, nil if they do not.
 	Proven  bool
 	OfClass *Error
-	// Drift is set for OutcomeDrifted.
-	Drift Drift
-	// Absent is the name of a zone given up by OutcomeRemoved, because the provider denied its existence for too
-	// long.
+	Drift   Drift
+	// Absent is the name of a zone given up: the provider denied its existence for too long.
 	Absent name.Name
-	// Remains is the name of a zone of which unknown removed RRsets may still be at the provider (Report.Remains).
+	// Remains is the name of a zone with Report.Remains.
 	Remains name.Name
 }

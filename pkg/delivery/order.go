@@ -12,12 +12,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts the writes of a provider: RRsets that failed earlier come after the others, the oldest failure
-// first. An attempt may end before all are written, so failing RRsets must not delay others. The order is lost with
-// the process; no decision depends on it.
+// WriteOrder sorts a provider's writes: RRsets that failed come last, the oldest failure first, so that they do not
+// delay others if an attempt ends early. No decision depends on the order, lost with the process.
 type WriteOrder struct {
-	mu sync.Mutex
-	// failed maps each failed RRset to the count of failures at that time.
+	mu     sync.Mutex
 	failed map[name.Name]map[RRsetKey]uint64
 	count  uint64
 }
@@ -25,7 +23,7 @@ type WriteOrder struct {
 // MaxFailed bounds the failed RRsets remembered per zone.
 const MaxFailed = 4096
 
-// Failed returns the failed RRsets of a zone, each with a number that grows with the time of the failure.
+// Failed returns a zone's failed RRsets, with numbers that grow with time.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

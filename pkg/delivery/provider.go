@@ -19,55 +19,49 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Provider writes zones to name servers. Each class has one, used by any number of goroutines, each for another
-// zone. Every method is idempotent, ends with the context, and returns errors as *Error.
+// Provider writes zones to name servers, in any number of goroutines, each for another zone. Methods are idempotent,
+// end with the context, and return errors as *Error.
 type Provider interface {
-	// Deliver brings plan.Zone at the provider to plan.Serial. It calls fence before every call with side effects
-	// outside; if fence fails, it stops and returns that error unchanged. Every call outside ends within
-	// plan.CallTimeout. Deliver as a whole may take long, but waits no longer than that for servers to follow: it
-	// reports their serials and is called again. The report is valid beside an error too.
+	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call with side effects outside; if fence
+	// fails, it stops and returns that error unchanged. Every call outside ends within plan.CallTimeout. Deliver
+	// waits no longer than that for servers to follow, reports their serials, and is called again. The report is
+	// valid beside an error too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote for the zone, and no others. plan.All has the RRsets expected
-	// there, plan.Changes further RRsets that may be there, with an empty After.
+	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there,
+	// plan.Changes further ones possibly there, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot tell its content.
-	// Beside an error of ReasonInvalidConfiguration, Drift.Servers has the rows of the remaining servers.
+	// Beside ReasonInvalidConfiguration, Drift.Servers has the remaining servers.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the
-	// answer does not tell.
+	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the answer
+	// does not tell.
 	Health(ctx context.Context) error
-	// AskLast asks each server once for the zone that it confirmed last. It returns the names of the servers with an
-	// earlier serial, or without the zone: they may have lost other zones too. A server is returned once until it
-	// confirms again. Nil from a provider whose servers do not fetch zones.
+	// AskLast asks each server for the zone that it confirmed last, and returns those with an earlier serial, or
+	// without the zone: they may have lost other zones too. A server is returned once until it confirms again. Nil if
+	// servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
-	// Abilities are constant for the life of the provider.
+	// Abilities are constant.
 	Abilities() Abilities
-	// Close closes connections, as the last call.
 	Close() error
 }
 
-// Abilities are the differences between providers. Callers use them, never the kind of a provider. They are a method
-// and no optional interfaces, which a wrapper could hide unnoticed. deliverytest tests a provider by its Abilities.
-// Differences by zone or call are in the answers: ErrCannotList, ErrNotProven, Drift.Unfit, Report.Skipped, and
-// Report.Servers, the servers at that moment.
+// Abilities are the differences between providers, used in place of the kind. They are no optional interfaces, which
+// a wrapper could hide unnoticed.
 type Abilities struct {
-	// Lists: Verify reads all content of a zone at the provider, and reports foreign RRsets. Without Lists, Verify
-	// asks only for the RRsets of the zone.
+	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's.
 	Lists bool
-	// OwnApexNS: the provider has its own NS at the apex. The NS of the zone are not written, removed or compared.
+	// OwnApexNS: the provider has its own NS at the apex; the zone's are not written, removed or compared.
 	OwnApexNS bool
-	// Fetched: servers fetch zones from the provider, so Deliver changes nothing outside. A confirmation proves
-	// something only with rows in Report.Servers, and a comparison costs a query to each server.
+	// Fetched: servers fetch zones, so Deliver changes nothing outside. A confirmation needs rows in Report.Servers,
+	// and a comparison costs a query to each server.
 	Fetched bool
-	// Claims maps names that are unique across all classes to this class's use of them: a text to compare, never to
-	// print.
+	// Claims maps names unique across all classes to this class's use of them: a text to compare, never to print.
 	Claims map[string]string
 }
 
-// Fence proves that no other worker has begun to deliver a later plan of the zone. If that is unknown, it fails too.
-// After an error nothing may be written (F22). Fence waits for the class's rate limit, so each call outside needs
-// its own call of Fence. The first call records the intent; a Deliver without writes does not call Fence. ctx is the
-// context of the method: the timeout of a call outside would run during the wait.
+// Fence proves that no other worker has begun a later plan of the zone; if unknown, the Fence fails too. After an
+// error nothing may be written (F22). Fence waits for the class's rate limit, so each call outside needs its own. The
+// first call records the intent. ctx is the method's: the timeout of a call outside would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -108,45 +102,37 @@ type Fence func(ctx context.Context) error
 //	}
 //	report.Confirmed = plan.Serial
 type Plan struct {
-	Zone name.Name
-	// UID of the Zone object. A new Zone of the same name has another UID.
-	UID string
-	// Serial is the serial to deliver, Hash the hash of the zone's content.
+	Zone   name.Name
+	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last serial confirmed by the provider, 0 for none.
+	// Since is the last serial confirmed, 0 for none.
 	Since serial.Serial
-	// SOA is in absolute presentation form.
-	SOA RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: the difference is
-	// unknown, so the whole zone is compared or written, and other RRsets at the provider stay. Empty but not nil:
-	// only the serial differs.
+	SOA   RRset
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: unknown, so the whole
+	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
 	Changes []Change
 	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours
-	// though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and
-	// History.
+	// though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and History.
 	Uncertain bool
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Owed and History of an uncertain plan tell the RRsets that may be ours. Owed are those refused or half
-	// written; for all others in Changes, Before was confirmed. nil: too many to list. History has the changes of
-	// each serial from the earliest that may be there up to All; nil if unknown.
+	// Owed and History of an uncertain plan tell the RRsets that may be ours. Owed are refused or half written; of
+	// all others in Changes, Before was confirmed. nil: too many to list. History has the changes of each serial from
+	// the earliest possibly there; nil if unknown.
 	Owed    []RRsetKey
 	History []dns.Change
-	// Forgotten: the RRsets removed from the zone since an earlier delivery are unknown, so All and Changes do not
-	// name all RRsets of ours that may be there.
+	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
 	Forgotten bool
-	// Named: Changes name all RRsets that may be there nevertheless, without their data.
-	Named bool
-	// CallTimeout bounds every call outside.
+	// Named: Changes nevertheless name them all, without their data.
+	Named       bool
 	CallTimeout time.Duration
-	// Whole: Verify compares the whole zone in this call. Otherwise a provider that queries each RRset may compare
-	// some of them, and continue in the next call.
+	// Whole: Verify compares the whole zone. Otherwise a provider with a query for each RRset may continue in the
+	// next call.
 	Whole bool
-	// All yields all RRsets of the zone at Serial except SOA, in canonical order.
+	// All yields the RRsets of the zone at Serial except SOA, in canonical order.
 	All iter.Seq[RRset]
-	// Servers names the rows of the last stored report. A server with a row may hold the zone, even if it has left
-	// the class.
+	// Servers names the rows of the last report. A server with a row may hold the zone, even if it left the class.
 	Servers []string
 }
 
@@ -164,12 +150,12 @@ func (k RRsetKey) Digest() uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Compare is the canonical order: names (RFC 4034 §6.1), then types by number.
+// Compare orders names canonically (RFC 4034 §6.1), then types by number.
 func (k RRsetKey) Compare(other RRsetKey) int {
 	return cmp.Or(k.Name.Compare(other.Name), cmp.Compare(k.Type, other.Type))
 }
 
-// ParseRRsetKey parses the result of RRsetKey.String.
+// ParseRRsetKey parses RRsetKey.String.
 func ParseRRsetKey(text string) (RRsetKey, error) {
 	owner, mnemonic, _ := strings.Cut(text, " ")
 	n, err := name.Parse(owner)
@@ -216,41 +202,36 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	}
 }
 
-// Change is an RRset before and after a change. Both have the name and type.
+// Change is an RRset before and after. Both have name and type.
 type Change struct{ Before, After RRset }
 
 // Report is the result of Deliver or Remove.
 type Report struct {
 	// Confirmed is the serial held by everything in the class, 0 if unknown.
 	Confirmed serial.Serial
-	// Servers has a row per server or instance, in the order of the class; none if the provider is one service.
+	// Servers has a row per server, in the order of the class; none for a single service.
 	Servers []Server
-	// Failed has the refused RRsets. All others are delivered: Confirmed is Serial nevertheless.
-	Failed []Failure
-	// Skipped counts RRsets without a form at the provider.
+	// Failed has the refused RRsets. Confirmed is Serial nevertheless.
+	Failed  []Failure
 	Skipped int
-	// Proven: an answer in this call proves the access to the provider.
+	// Proven: an answer proves the access to the provider.
 	Proven bool
 	// Remains: of a Forgotten zone, removed RRsets may still be at the provider.
 	Remains bool
 }
 
-// Server is the row of one server of a class.
+// Server is the row of one server.
 type Server struct {
-	// Name is an address or the name of an instance.
 	Name string
-	// Serial is the server's serial of the zone, 0 for none or unknown.
+	// Serial of the zone there, 0 for none or unknown.
 	Serial serial.Serial
-	// Note is a remark about a server without Err.
-	Note string
-	// Err is why the server does not have the serial; nil if it has, or is about to fetch it. The message names the
-	// server, because Ready of the Delivery has no row.
+	Note   string
+	// Err is why the server lacks the serial; nil if it is about to fetch that. The message names the server.
 	Err *Error
-	// At is the time of the observation.
-	At time.Time
+	At  time.Time
 }
 
-// Alike compares all fields but the time and the note.
+// Alike compares all fields but Note and At.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
@@ -265,7 +246,7 @@ type Failure struct {
 	Err  *Error
 }
 
-// Alike compares all fields that a Store keeps.
+// Alike compares the fields that a Store keeps.
 func (f Failure) Alike(other Failure) bool {
 	return f.Key() == other.Key() && f.Err.Reason == other.Err.Reason && f.Err.Code == other.Err.Code && f.Err.Message == other.Err.Message
 }
@@ -275,10 +256,8 @@ func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
 // Drift is the difference between a provider's content and the zone.
 type Drift struct {
-	// Missing and Differing are RRsets as the zone has them.
 	Missing, Differing []RRset
-	// Unfit are RRsets without a form at the provider, or refused: missing there, and another delivery would not
-	// help.
+	// Unfit are RRsets without a form at the provider, or refused: another delivery would not help.
 	Unfit []RRset
 	// Foreign are RRsets not written by us. They stay.
 	Foreign []RRset

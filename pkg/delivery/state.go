@@ -19,47 +19,39 @@ type Key struct {
 
 // State is the stored state of a delivery.
 type State struct {
-	// Version is the Store's version of this state; empty if it is not stored.
+	// Version is the Store's; empty if not stored.
 	Version string
-	// Zone is the name of the zone at the provider; zero if nothing was begun there.
-	Zone name.Name
-	// Target is the Class.Target for which Serial was confirmed.
+	// Zone is the zone's name at the provider; zero if nothing was begun there.
+	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of the content then; empty
-	// if some of the content may have been removed since.
+	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of that content; empty if
+	// some may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is when Serial was confirmed. DriftCheckTime is when provider and zone were compared last, as of the
-	// last write for another reason: a comparison without findings is not stored.
+	// SyncTime is when Serial was confirmed, DriftCheckTime the last comparison, stored with other changes only.
 	SyncTime, DriftCheckTime time.Time
-	// Intent has the RRsets possibly half written, or still owed; nil for none.
-	Intent *Intent
-	// Servers are the rows of the last report.
-	Servers []Server
-	// Failed counts refused RRsets, Skipped those without a form at the provider.
-	Failed, Skipped int
-	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: that attempt failed for more
-	// than single RRsets.
+	Intent                   *Intent
+	Servers                  []Server
+	Failed, Skipped          int
+	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: it failed for more than these.
 	Refused     []Failure
 	FailedWhole bool
-	// Digests has RRsetKey.Digest of the RRsets refused beyond Refused, MaxDigests at most, in ascending order.
+	// Digests has RRsetKey.Digest of the RRsets refused beyond Refused, MaxDigests at most, ascending.
 	Digests []uint64
-	// Error is the last failure, nil after a success.
-	Error *StateError
-	// Ready is the condition of that name. Drifted has the drift not repaired yet; its absence is stored with the
-	// next write for another reason. Drift has the RRsets, only some if there are many.
+	Error   *StateError
+	// Drifted has the drift not repaired yet; its absence is stored with other changes. Drift may have only some
+	// RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
-	// Request is the last Zone.Request carried out.
-	Request string
+	Request        string
 	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers the next serials without an
-	// intent. Another worker records an intent first, and finds half-written RRsets of the Holder among the changes
+	// intent. Another worker records an intent first, and finds RRsets half written by the Holder among the changes
 	// since Serial.
 	Holder string
 }
 
-// MaxRefused bounds State.Refused, and MaxRefusal the message of each there, in octets. MaxDigests bounds
-// State.Digests: so many RRsets that a provider refuses leave the others of a zone as they are (attack 8).
+// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests: so many
+// RRsets that a provider refuses leave the others of a zone as they are (attack 8).
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -74,18 +66,17 @@ func (s State) ServerNames() (names []string) {
 	return names
 }
 
-// Intent of a worker is written before its first call with side effects outside, and read before each further call.
+// Intent is written before a worker's first call with side effects outside, and read before each further call.
 type Intent struct {
 	Serial serial.Serial
 	// From is the earliest serial of which RRsets may be at the provider. 0 with a State.Serial: more RRsets than
 	// listed were refused, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; empty if none is writing and RRsets are still owed.
+	// Holder is the Config.Identity of the writing worker; empty if RRsets are owed only.
 	Holder string
-	// Time is when the holder began.
-	Time time.Time
-	// RRsets may be half written, or are owed after a refusal. All others are as at State.Serial. Unlisted: there
-	// are more, among the changes since From.
+	Time   time.Time
+	// RRsets may be half written, or are owed after a refusal. All others are as at State.Serial. Unlisted: there are
+	// more, among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
@@ -127,7 +118,7 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Said is Error.Said, and not stored. Stored: the failure was read from a place open to tenants.
+	// Said is Error.Said, not stored. Stored: the failure was read from a place open to tenants.
 	Said   string
 	Stored bool
 	// Time of the first failure in a row with this reason.

@@ -25,8 +25,7 @@ type Candidate struct {
 	// Endpoint comes from external-dns; with Asker, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
 	// Resource is the object; zero if unknown.
-	Resource Resource
-	// Namespace of the Record.
+	Resource  Resource
 	Namespace string
 	// Asker is a namespace with an endpoint for this object's RRset, if external-dns names only the other object.
 	// KeepTargets needs the object's texts before the server is asked. "": nothing to read.
@@ -38,8 +37,7 @@ type Candidate struct {
 	// has not been asked.
 	Err      error
 	Admitted bool
-	// note is the Event for an object that keeps a Record left out by external-dns.
-	note error
+	note     error
 }
 
 // MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
@@ -87,8 +85,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources maps each address and host to their object. If an endpoint has several targets, those in the existing
-// Record map to that Record's object, others to the zero Resource.
+// If an endpoint has several targets, those in the existing Record map to that Record's object, others to the zero
+// Resource.
 func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -124,8 +122,8 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by its hosts' namespaces, and drops
-// hosts of unknown objects. Other endpoints are returned unchanged.
+// A PTR endpoint of --create-ptr names no object: sharePointer splits the targets by their hosts' namespaces, and
+// drops hosts of unknown objects.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // no host has an invalid name
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -151,7 +149,6 @@ func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contrac
 	return slices.Collect(maps.Values(shares))
 }
 
-// reverseName returns the owner of an address's PTR records.
 func reverseName(address netip.Addr) name.Name {
 	octets, form, end := address.AsSlice(), "%[1]x.%[2]x.", "ip6.arpa."
 	slices.Reverse(octets)
@@ -168,8 +165,7 @@ func reverseName(address netip.Addr) name.Name {
 
 // KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset, even
 // across namespaces, and names a single object. texts are all texts of the object. If no value is in texts, all are
-// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if the name is but no
-// value.
+// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if no value is.
 func (c *Candidate) KeepTargets(texts []string) {
 	said, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -192,7 +188,6 @@ func (c *Candidate) KeepTargets(texts []string) {
 	c.Asker = ""
 }
 
-// isNamed reports whether a word is the candidate's name, or the address of that reverse name.
 func (c *Candidate) isNamed(word string) bool {
 	if address, err := netip.ParseAddr(word); err == nil {
 		return c.Type == rdata.PTR && reverseName(address) == c.Name
@@ -222,7 +217,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether a namespace wants an RRset that excludes key: a CNAME and any other type.
+// A CNAME and any other type exclude each other.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -230,8 +225,8 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 }
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
-// external-dns joins endpoints, or drops equal endpoints, and names a single object. A DNSEndpoint needs no endpoint:
-// an invalid target makes external-dns drop all DNSEndpoints of a name.
+// external-dns names a single object for joined or equal endpoints. A DNSEndpoint needs no endpoint: an invalid
+// target makes external-dns drop all DNSEndpoints of a name.
 func (m Mapping) AddHolders(s Standing, wanted Wanted) {
 	for key, stands := range s {
 		others := wanted[key]
@@ -267,8 +262,7 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !matches(stands, c.Record)
 }
 
-// Replaced returns the Records that a candidate excludes (CNAME and other types), and that its namespace does not
-// want.
+// Replaced returns the Records that a candidate excludes, and its namespace does not want.
 func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
@@ -285,7 +279,6 @@ type choice struct {
 	told   []Candidate
 	// open are the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
 	open map[place]bool
-	// left are existing Records without a candidate of their namespace.
 	left []*v1alpha1.Record
 }
 
@@ -305,9 +298,8 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused
-// candidates, and Admitted candidates whose Record stays although external-dns names another object. judged returns a
-// candidate with the server's verdict.
+// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused ones, and
+// Admitted ones whose Record stays although external-dns names another object. judged adds the server's verdict.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, told []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
@@ -360,7 +352,6 @@ func (x *choice) accept(c *Candidate) {
 	x.answer = append(x.answer, e)
 }
 
-// chooseNew chooses the first admitted candidate for a new RRset.
 func (x *choice) chooseNew(formed []*Candidate) {
 	for i, c := range formed {
 		if c.Admitted {
@@ -377,8 +368,8 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// chooseStanding keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
-// another namespace's candidate is admitted.
+// An existing Record stays unless its holder changes or withdraws it, or no zone has adopted it and another
+// namespace's candidate is admitted.
 func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	if !isAdopted(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
 		return // deleted first

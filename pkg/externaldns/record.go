@@ -24,10 +24,8 @@ import (
 )
 
 const (
-	// FieldManager of the Records.
 	FieldManager = "kubizone-external-dns"
-	// heritage is the prefix of registry texts.
-	heritage = "heritage=external-dns"
+	heritage     = "heritage=external-dns"
 )
 
 // Mapping maps endpoints to Records.
@@ -37,7 +35,7 @@ type Mapping struct {
 	Cluster string
 	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
 	Template string
-	// Default is the namespace of endpoints without a namespaced object; empty: these are refused.
+	// Default is the namespace of endpoints without a namespaced object; empty: refused.
 	Default string
 }
 
@@ -129,8 +127,7 @@ func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
 	return standing
 }
 
-// isAdopted reports whether a zone has adopted a Record. An unadopted Record must not block other namespaces: any
-// tenant may create such a Record before the zone.
+// Any tenant may create a Record before the zone, so an unadopted Record must not block other namespaces.
 func isAdopted(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareRanks(a, b *v1alpha1.Record) int {
@@ -170,12 +167,12 @@ func (s Standing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// readTexts returns the registry's TXT targets by name. The Record keeps them for external-dns, unpublished. A tenant
-// may edit them, but only registry texts count: else external-dns would take another tenant's endpoint for written.
+// The Record keeps the registry's TXT targets for external-dns, unpublished. Only registry texts count: a tenant's
+// edit must not make external-dns take another tenant's endpoint for written.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
-		return nil // edited or absent: external-dns writes it again
+		return nil // external-dns writes it again
 	}
 	maps.DeleteFunc(texts, func(_, text string) bool { return !isHeritage(text) })
 	return texts
@@ -239,7 +236,7 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// matches compares r with wanted as external-dns does: without a wanted TTL any TTL matches.
+// As in external-dns, without a wanted TTL any TTL matches.
 func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false

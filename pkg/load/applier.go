@@ -18,7 +18,7 @@ import (
 
 type applier struct {
 	manager string
-	// client: the client computes the change itself, like kubectl apply without --server-side.
+	// client: computes the change itself, like kubectl apply without --server-side.
 	client bool
 	force  bool
 }
@@ -43,8 +43,7 @@ func (l *Loader) applierOf(before metav1.Object) applier {
 	return as
 }
 
-// clientPatch returns the merge patch of the spec from kubectl apply: the fields of o, without fields of the last
-// apply missing in o.
+// As kubectl apply: the fields of o, without fields of the last apply missing in o.
 func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	var last struct {
@@ -56,7 +55,6 @@ func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]
 	return spec
 }
 
-// removeAbsent makes a merge patch remove the fields of last missing there.
 func removeAbsent(patch, last map[string]any) {
 	for field, had := range last {
 		has, there := patch[field]
@@ -82,8 +80,7 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch returns the effect of server-side apply on the spec: the fields of o, without fields that only its
-// manager applied and o lacks.
+// As server-side apply: the fields of o, without fields that only its manager applied and o lacks.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)
@@ -107,7 +104,7 @@ func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager str
 	return spec
 }
 
-// recordAfter returns the Record after an apply of o, with the status of before, and the client that applies it.
+// recordAfter returns the Record after an apply of o, with the status of before, and the client that applies.
 func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Record) (*v1alpha1.Record, applier, error) {
 	if before == nil {
 		record := &v1alpha1.Record{}
@@ -131,7 +128,7 @@ func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Reco
 	return record, as, err
 }
 
-// AsWritten returns an object, given as a pointer, without its status.
+// AsWritten returns an object, given as a pointer, without status and creation time.
 func AsWritten(object any) (map[string]any, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 // Change is the effect of a write in a plan.
 type Change struct {
-	// Op is + for an addition, ~ for a change and - for a removal.
+	// Op is + for an addition, ~ for a change, - for a removal.
 	Op string `json:"op"`
 	// Zone is the object's Zone: itself, its zone, or the zone of the rule, as NAMESPACE/NAME; empty: none.
 	Zone string `json:"zone,omitempty"`
@@ -34,9 +34,9 @@ type Change struct {
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After is an object of the plan that this change depends on; the server's answer may then be another.
+	// After is an object of the plan that this change depends on; the server's answer may then differ.
 	After string `json:"after,omitempty"`
-	// ZoneBefore and ZoneAfter are the written Zone before and after the write; nil: absent.
+	// ZoneBefore and ZoneAfter are the written Zone; nil: absent.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -79,7 +79,6 @@ func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) 
 	return changes
 }
 
-// isIn reports whether the zone has adopted the record, or the record names the zone.
 func isIn(r *v1alpha1.Record, zone types.NamespacedName) bool {
 	if by := r.Status.ZoneRef; by != nil {
 		return by.Namespace == zone.Namespace && by.Name == zone.Name
@@ -138,7 +137,7 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange lists the fields changed by an apply, empty if only the status changes.
+// objectChange is empty if only the status changes.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	fields := make(map[string][2]any)
@@ -178,7 +177,7 @@ func valueChange(field string, had, has any) string {
 	return fmt.Sprintf("%s %s instead of %s", field, asJSON(has), asJSON(had))
 }
 
-// listChange lists the elements added and removed, and for a large changed element its changed fields.
+// A large changed element is shown by its changed fields.
 func listChange(field string, had, has []any) string {
 	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
 	var said []string
@@ -257,14 +256,13 @@ type manifest struct {
 	// owner is the DNS name in the manifest, as far as known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// before and answer are the object before and after the write; after is the object of the plan needed before.
+	// before and answer are the object before and after the write; after is an object of the plan needed before.
 	before, answer *unstructured.Unstructured
 	after          string
 	// answered has the reasons of Warnings resolved by other manifests.
 	answered map[string]bool
 }
 
-// newManifest copies an object, without server-set fields.
 func newManifest(path string, o *unstructured.Unstructured) *manifest {
 	m := &manifest{path: path, object: o.DeepCopy(), created: o.GetCreationTimestamp().Time}
 	if m.owner, _, _ = unstructured.NestedString(o.Object, "status", "fqdn"); m.owner == "" {
@@ -292,8 +290,7 @@ func ObjectRefusal(path string, o *unstructured.Unstructured, reason, fix string
 }
 
 type existingRecords struct {
-	byName map[string]*v1alpha1.Record
-	// adopted has the Records adopted by the zone, of any client.
+	byName  map[string]*v1alpha1.Record
 	adopted map[rrset][]*v1alpha1.Record
 }
 
@@ -316,7 +313,7 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and returns their TTL. No second Record is made
+// coversSet reports whether adopted Records have every value of s, and returns their TTL: no second Record is made
 // beside a Record made by hand.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)

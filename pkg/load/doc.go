@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package load writes files to a server: manifests, and zone files as a Zone with a Record for each RRset. Load
-// reads the sources given to a server at its start, Import a zone file for an existing Zone.
+// Package load writes files to a server: manifests, and zone files as a Zone with a Record for each RRset. Load reads
+// the sources given to a server at its start, Import a zone file for an existing Zone.
 //
 // It promises:
 //
@@ -20,8 +20,7 @@
 //	    that object, and not guessed.
 //	L9. A Warning that another write of the run resolves is not shown.
 //
-// It does not know storage, serials or delegation: the server decides about those. Zone files are the only foreign
-// format.
+// It does not know storage, serials or delegation: the server decides those. Zone files are the only foreign format.
 //
 // Read first: run.go, import.go and manifest.go, the entry points; dryrun.go and dryrunrecords.go, the dry run of
 // manifests; zonefile.go; prune.go, the removal of left-over Records; scope.go; records.go, the comparison of a zone

@@ -25,7 +25,7 @@ import (
 // Records in change sets of a namespace and zone. Writes that depend on another object of the run are marked with
 // that object: the server cannot foresee the effect.
 
-// dryRunManifests is the dry run of manifests. zones are sorted, parents first.
+// zones are sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -63,7 +63,7 @@ type leftObjects struct {
 	others  []*manifest
 }
 
-// listLeft lists the objects selected by Config.PruneSelector that the manifests lack, in all readable namespaces.
+// listLeft lists the objects of Config.PruneSelector that the manifests lack, in all readable namespaces.
 func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObjects, err error) {
 	if l.cfg.PruneSelector == "" {
 		return left, nil
@@ -112,7 +112,7 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 	return left, nil
 }
 
-// listZones lists the existing zones, if an object has an absolute name and so no zoneRef.
+// Objects with an absolute name have no zoneRef.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
 		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
@@ -133,7 +133,6 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	return err
 }
 
-// zoneOf returns the zone of a Zone or Record, and its name there, as far as known.
 func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName, fqdn name.Name) {
 	domainName, _, _ := unstructured.NestedString(o.Object, "spec", "domainName")
 	if target, _, _ := unstructured.NestedString(o.Object, "spec", "zoneRef", "name"); target != "" {
@@ -160,7 +159,6 @@ func (l *Loader) zoneOf(o *unstructured.Unstructured) (zone types.NamespacedName
 	return l.priors.findZone(above, view), fqdn
 }
 
-// dryRunObject decides an object, and records its effect on other objects.
 func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) {
 	kind := m.object.GetKind()
 	id := types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}
@@ -175,7 +173,7 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 	}
 	above := l.priors.first(of, id.Namespace)
 	if kind != "Delegation" || above.made {
-		m.after = above.object // Rules add up, so none depends on another.
+		m.after = above.object // rules add up, so none depends on another
 	}
 	written := subject{title: describeObject(m.object), answered: m.answered}
 	if above.made {
@@ -209,7 +207,6 @@ func (l *Loader) dryRunObject(ctx context.Context, m *manifest) (Result, error) 
 	return one, nil
 }
 
-// refuseOrDefer reports a refusal, or a dependency on another object of the run.
 func (l *Loader) refuseOrDefer(m *manifest, refused Refusal, fqdn name.Name) Result {
 	if !refused.final && m.after == "" && m.object.GetKind() == "Record" {
 		m.after = l.priors.removedAt(fqdn, m.object)
@@ -232,8 +229,7 @@ func specField(o *unstructured.Unstructured, field string) any {
 	return value
 }
 
-// showManifest shows the change of an object; before is nil for a new object. changed reports whether there is a
-// change.
+// before is nil for a new object.
 func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructured) (changed bool) {
 	if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
 		had, has := decodeObject[v1alpha1.Record](before), decodeObject[v1alpha1.Record](after)
@@ -268,7 +264,7 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 	return true
 }
 
-// decodeObject converts an object to its type; nil if there is none, or another type.
+// decodeObject returns nil for no object, or another type.
 func decodeObject[T any](o *unstructured.Unstructured) *T {
 	typed := new(T)
 	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed) != nil {
@@ -277,7 +273,7 @@ func decodeObject[T any](o *unstructured.Unstructured) *T {
 	return typed
 }
 
-// decodeZone returns a Zone after the write, with its future name and parent if the server does not know them yet.
+// The server does not know the future name and parent of some Zones yet.
 func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1.Zone {
 	zone := decodeObject[v1alpha1.Zone](o)
 	if above, fqdn := l.zoneOf(m.object); zone != nil && zone.Status.FQDN == "" && !fqdn.IsZero() && m.after != "" {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunRecords decides Records together by namespace and zone. It decides them one by one if the zone is unknown or
-// does not exist yet, or if no change set can write like their client.
+// Records are decided together by namespace and zone; one by one if the zone is unknown or does not exist yet, or if
+// no change set can write like their client.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
@@ -81,10 +81,8 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 	return result, err
 }
 
-// fewRecords of a namespace are read one by one, more by a list.
 const fewRecords = 20
 
-// readExisting reads the existing Records of manifests, by describeObject.
 func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[string]*v1alpha1.Record, error) {
 	out := make(map[string]*v1alpha1.Record)
 	for _, group := range groupBy(manifests, func(m *manifest) string { return m.object.GetNamespace() }) {
@@ -107,7 +105,6 @@ func (l *Loader) readExisting(ctx context.Context, manifests []*manifest) (map[s
 	return out, nil
 }
 
-// fillNames sets the future names of new Records.
 func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	for _, w := range writes {
 		if _, known := l.priors.live[w.zone]; !known {
@@ -127,8 +124,7 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// shareManagers gives creations and removals the manager that applies existing Records of their namespace and zone:
-// a change set has a single manager.
+// Creations and removals get the manager that applies existing Records there: a change set has a single manager.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

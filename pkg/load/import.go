@@ -32,17 +32,16 @@ type Target struct {
 	Namespace string
 	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
 	View string
-	// Origin is the origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or of the file
-	// for a missing Zone.
+	// Origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or of the file for a missing
+	// Zone.
 	Origin name.Name
-	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become
-	// Records.
+	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool
 }
 
-// Import writes the records of a zone file into a Zone. path is the name of the file in the report. Refusals are
-// reported and counted. SOA and name servers are fields of the Zone: for differences, the report has a command that
-// sets them. An error ends the whole run.
+// Import writes the records of a zone file into a Zone. path names the file in the report. Refusals are reported and
+// counted. For a different SOA or name servers, the report has a command that sets the fields of the Zone. An error
+// ends the whole run.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -104,8 +103,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// planImport reads the file for a zone, and creates the zone with CreateZone. With an error the plan is returned
-// too, for its refusals.
+// With an error planImport returns the plan too, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
@@ -202,8 +200,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	return Result{Written: 1}, nil
 }
 
-// reportSOA reports differences between the SOA of the file and the Zone, with a command to adopt them, and returns
-// the number of ignored lines.
+// reportSOA returns the number of ignored lines.
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
@@ -244,9 +241,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, and reports those missing in the Zone. Without
-// spec.nameServers in the Zone, they stay in the plan and become a Record. The result is the number of ignored
-// lines.
+// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and returns the
+// number of ignored lines. Without spec.nameServers in the Zone, they stay in the plan and become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

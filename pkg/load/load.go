@@ -34,47 +34,44 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// FieldManager is the default field manager of all writes, to detect fields changed by other managers (L4).
+// FieldManager is the default field manager, to detect fields changed by other managers (L4).
 const FieldManager = "kubizone-load"
 
 const (
-	// maxWorkers is the number of concurrent writes, enough for the server to batch those of a zone.
+	// maxWorkers concurrent writes suffice for the server to batch those of a zone.
 	maxWorkers = 64
 
 	defaultInterval = 2 * time.Second
 	maxInterval     = 30 * time.Second
-	// maxWarnings bounds the different warnings shown for a source.
-	maxWarnings = 20
+	maxWarnings     = 20
 )
 
 // Config of a Loader.
 type Config struct {
-	// Client reaches the server as a user who may write Zones and Records.
+	// Client reaches the server as a user with the right to write Zones and Records.
 	Client *rest.Config
 	// Namespace for the objects of zone files, and for manifests without a namespace.
 	Namespace string
-	// FieldManager of all writes; empty: the constant FieldManager.
+	// FieldManager of all writes; empty: the constant.
 	FieldManager string
-	// DryRun asks the server to decide about every write, without storing any.
+	// DryRun stores nothing.
 	DryRun bool
-	// Prune makes Finish remove the Records that this field manager made in an earlier run and no source has any
-	// more.
+	// Prune makes Finish remove the Records that this field manager made earlier and no source has any more.
 	Prune bool
 	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning";
 	// nil: Report receives them.
 	Plan func(Change)
 	Note func(kind, text string)
-	// AsLastApplied makes a dry run of manifests apply each object as the client that applied it last.
+	// AsLastApplied makes a dry run apply each manifest as the client that applied the object last.
 	AsLastApplied bool
-	// PruneSelector makes a dry run of manifests remove the Zones, Delegations and Records with these labels that
-	// the manifests lack.
+	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels that the manifests
+	// lack.
 	PruneSelector string
 	// HowToRemove is the next step in the report of left-over Records; empty: delete them.
 	HowToRemove string
 	// ForceConflicts overwrites fields changed by other managers (L4).
 	ForceConflicts bool
-	// Interval is the time before the first progress line; 0: 2 s. It doubles before each further line, up to
-	// maxInterval.
+	// Interval before the first progress line, 0: 2 s, doubled before each further line, up to maxInterval.
 	Interval time.Duration
 	// Report receives progress, refusals and results for people, with texts of sources unchanged; nil drops them.
 	Report func(line string)
@@ -82,22 +79,17 @@ type Config struct {
 
 // Result counts objects.
 type Result struct {
-	// Written objects were created or changed.
 	Written int `json:"written"`
-	// Present objects existed unchanged.
 	Present int `json:"present"`
-	// Removed Records are in no source any more.
 	Removed int `json:"removed"`
 	// Left objects stay as another field manager changed them (L4).
 	Left int `json:"left"`
-	// NotTaken counts SOA and NS lines of zone files that differ from the Zone, and fields and objects of custom
-	// resources without zone data.
+	// NotTaken counts SOA and NS lines of zone files that differ from the Zone, and parts of custom resources without
+	// zone data.
 	NotTaken int `json:"notTaken"`
-	// Refused counts lines of zone files and objects of manifests that were not loaded.
-	Refused int `json:"refused"`
-	// Failed files could not be read completely.
-	Failed int `json:"failed"`
-	// NotServable zones would not be loaded by name servers at present.
+	// Refused counts lines of zone files and objects of manifests.
+	Refused     int `json:"refused"`
+	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
 	// Changed entries were in a zone's custom resource, and are missing now or have another TTL.
 	Changed int `json:"changed"`
@@ -118,7 +110,7 @@ func (r *Result) Add(more Result) {
 	r.Held += more.Held
 }
 
-// reportFailed reports and counts a file that failed with err. An error ends the whole run.
+// An error ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
 	case err == nil:
@@ -132,15 +124,15 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 }
 
 // StopsAll reports whether every other file would fail with err, too: ctx has ended, the server does not answer, or
-// it does not know the user.
+// rejects the user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for every group, phase by phase, in the given number of goroutines, reports progress by
-// objects, and adds up the results, until the first error.
+// runWorkers calls do for every group, phase by phase, reports progress by objects, and adds up the results, until
+// the first error.
 func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
@@ -198,7 +190,6 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	return result, cmp.Or(err, context.Cause(ctx))
 }
 
-// inPhases sorts groups into phases, and keeps their order.
 func inPhases[T any](groups [][]T, phase func(group []T) int) (phases [][][]T) {
 	for _, group := range groups {
 		n := phase(group)
@@ -240,14 +231,11 @@ func refusalReason(err error) (reason string, ok bool) {
 // waiting has the reasons of Warnings about an object without a zone.
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
-// subject is the object of a request, for the Warnings in its answer.
 type subject struct {
-	// title precedes a Warning; "": nothing does.
 	title string
 	// answered has the reasons of Warnings resolved by other writes of the run, unknown to the server.
 	answered map[string]bool
-	// items are the subjects of a change set.
-	items []subject
+	items    []subject
 }
 
 type subjectKey struct{}
@@ -256,8 +244,7 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone returns the context of a request for a Zone. Unless the run is dry, Warnings about Servable are dropped:
-// the condition itself is reported at the end.
+// Unless the run is dry, Warnings about Servable are dropped: the condition itself is reported at the end.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
@@ -309,8 +296,7 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// takeAll returns and clears the collected Warnings, as texts with their reasons; more counts those beyond
-// maxWarnings.
+// more counts the Warnings beyond maxWarnings.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -333,18 +319,14 @@ type Loader struct {
 	warnings *warnings
 	reports  reports
 	report   sync.Mutex
-	// workers is the number of concurrent writes.
-	workers int
-	// sets has a slot for each concurrent change set.
-	sets chan struct{}
+	workers  int
+	sets     chan struct{}
 
-	// scopes of this run.
 	scopes     map[string]*scope
 	scopeOrder []*scope
-	// applied has the Zones of manifests.
+	// applied has the Zones of manifests, paths the origin of objects.
 	applied map[types.NamespacedName]bool
-	// paths has the origin of objects.
-	paths map[*unstructured.Unstructured]string
+	paths   map[*unstructured.Unstructured]string
 	// priors has the changes of a dry run that other objects depend on.
 	priors priors
 }
@@ -390,7 +372,7 @@ func (l *Loader) dryRun() []string {
 }
 
 // ReadText reads a whole source until ctx ends: opening a FIFO without a writer, or reading it, would block forever.
-// name is the name of the source in the report.
+// name is the source in the report.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte
@@ -417,7 +399,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 
 const pageSize = 1000
 
-// EachItem calls do for every object returned by list, a method of a client, page by page.
+// EachItem calls do for every object of list, a client's method, page by page.
 func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
 	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -82,8 +82,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// New zones above others do not capture them (S3.4), and records wait for their zone: so classes and zones
-	// first, parents before children, then Delegations, then all else.
+	// New zones above others do not capture them (S3.4), and records wait for their zone: so classes and zones first,
+	// parents before children, then Delegations, then all else.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
 		one, err := l.dryRunManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
@@ -140,7 +140,7 @@ func byOwner(manifests []*manifest) [][][]*manifest {
 	})
 }
 
-// lastDS sorts the types at a name: DS needs the NS there.
+// DS needs the NS at its name.
 func lastDS(t rdata.Type) int {
 	if t == rdata.DS {
 		return 1
@@ -156,8 +156,8 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers finds the Warnings resolved by other manifests: for Zones about rules, name servers and classes, for
-// Records about hosts.
+// noteAnswers finds the Warnings resolved by other manifests: about rules, name servers and classes of Zones, and
+// hosts of Records.
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {
@@ -202,8 +202,7 @@ func noteAnswers(all []*manifest) {
 	}
 }
 
-// applyAll applies manifests, each group in order. Refused manifests are repeated while any succeeds, because they
-// may depend on each other.
+// Refused manifests are repeated while any succeeds: they may depend on each other.
 func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
 	var result Result
 	for len(phases) > 0 {
@@ -306,7 +305,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
 	m.answer = after
-	// Do not compare resourceVersions: in a dry run they are arbitrary, and a write of the status changes them.
+	// resourceVersions do not count: in a dry run they are arbitrary, and a write of the status changes them.
 	if before != nil && objectChange(before, after) == "" {
 		return Result{Present: 1}, nil, nil
 	}
@@ -316,7 +315,6 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	return Result{Written: 1}, nil, nil
 }
 
-// mergeManifest applies a manifest like kubectl apply.
 func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInterface, m *manifest, as applier) (
 	*unstructured.Unstructured, error) {
 	patch := m.object.DeepCopy()
@@ -350,8 +348,8 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the first lines of
-// documents.
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the documents' first
+// lines.
 func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
@@ -399,7 +397,7 @@ func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, r
 	return read, refused
 }
 
-// splitDocuments splits YAML at its separators. Each document has the number of its first line with content.
+// Each document has the number of its first line with content.
 func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		var document []byte
@@ -425,7 +423,6 @@ func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// sortParentsFirst sorts zones by the number of labels, as far as known, so that parents come before children.
 func sortParentsFirst(zones []*manifest) {
 	byObject := make(map[string]*manifest, len(zones))
 	id := func(namespace, object string) string { return namespace + "/" + object }

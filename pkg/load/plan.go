@@ -23,15 +23,13 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// plan is a parsed zone file: a Zone, a Record for each RRset, and the refused lines.
 type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
 	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS: the file has NS at the apex.
-	soa   Refusal
-	hasNS bool
-	// sets are in the order of their first line.
+	soa     Refusal
+	hasNS   bool
 	sets    []*set
 	refused []Refusal
 	// unread counts refused lines that could not be parsed.
@@ -51,9 +49,8 @@ type Refusal struct {
 	// Path is the file, Lines its line numbers; none for formats without them.
 	Path  string
 	Lines []int
-	// Text is the content of the line, shortened.
-	Text string
-	// Reason of the refusal. Fix is the next step, if the reason does not name it.
+	Text  string
+	// Fix is the next step, if Reason does not name it.
 	Reason, Fix string
 	// final: neither a rule nor another object would help.
 	final bool
@@ -112,7 +109,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	return p, nil
 }
 
-// delegateNumbers adds the file's types by number to the rule of the Zone, because a rule must name them (S4.5).
+// A rule must name types by number (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -133,7 +130,7 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 		Types: named})
 }
 
-// readRows collects the rows. soa is the index of the first SOA, -1 for none.
+// soa is the index of the first SOA, -1 for none.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	for row, err := range rows {
@@ -156,7 +153,6 @@ func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []
 
 func (p *plan) refuse(r Refusal) { p.refused = append(p.refused, r) }
 
-// noSOA returns errNoSOA with the first refused line.
 func (p *plan) noSOA() error {
 	if len(p.refused) > 0 {
 		return fmt.Errorf("%w (the first of %d lines refused: %s)", errNoSOA, len(p.refused), p.refused[0])
@@ -164,7 +160,7 @@ func (p *plan) noSOA() error {
 	return errNoSOA
 }
 
-// takeSOA makes the Zone of the file from the SOA, the row at.
+// at is the row of the SOA.
 func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string) error {
 	soa := all[at]
 	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
@@ -181,8 +177,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the fields of the Zone from the SOA that err, the server's refusal, names: a bad field must not
-// block the records of the zone (L2). The result is the refusals, none if err is about something else.
+// dropRefused resets the fields of the Zone that err, the server's refusal, names: a bad field of the SOA must not
+// block the records of the zone (L2). The result is empty if err is about something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -195,7 +191,7 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 			spec.PrimaryNameServer = ""
 		case cause.Field == "spec.contact" && spec.Contact != "":
 			spec.Contact = ""
-		case timed: // Timers depend on each other: the server judges the others by the new value.
+		case timed: // timers depend on each other: the server judges the others by the new value
 			continue
 		default:
 			if fix, timed = replaceTimer(spec, cause.Field); !timed {
@@ -209,8 +205,7 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// replaceTimer replaces the refused SOA timer in field, and describes the new value. ok is false if field is no
-// timer, or has the new value already.
+// ok is false if field is no timer, or has the new value already.
 func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
 	switch {
@@ -228,7 +223,7 @@ func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
-// groupRRsets groups the rows into RRsets of the zone p.fqdn. soa is the index of its SOA, -1 for none.
+// soa is the index of the SOA of p.fqdn, -1 for none.
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
@@ -248,7 +243,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 		case i == soa:
 			continue
 		case row.Type == rdata.SOA && soa >= 0 && row.Data == all[soa].Data && row.Name == p.fqdn:
-			continue // A transfer in a file ends with its first SOA (RFC 5936 §2.2).
+			continue // a transfer in a file ends with its first SOA (RFC 5936 §2.2)
 		case row.Type == rdata.SOA:
 			at.Reason, at.Fix = "a second SOA: a zone has one", "put the other zone into a file of its own"
 			p.refuse(at)
@@ -279,8 +274,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec makes a Zone from an SOA. Values that the API would refuse are reported and replaced, so that the zone
-// can exist.
+// Values that the API would refuse are reported and replaced.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
@@ -351,17 +345,15 @@ func contactOf(rname string) string {
 	return rname
 }
 
-// destination is the zone and namespace for the records of a file.
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl of the zone; nil if unknown: every record then has its own TTL.
-	ttl *int32
-	// namespace of the records.
+	// ttl of the zone; nil if unknown: every record then has its own.
+	ttl       *int32
 	namespace string
 }
 
-// destination returns the destination of a file that describes the whole zone.
+// destination is for a file that describes the whole zone.
 func (p *plan) destination(zone types.NamespacedName) *destination {
 	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
 }
@@ -373,7 +365,6 @@ func (d *destination) zoneRef() *v1alpha1.ZoneReference {
 	return &v1alpha1.ZoneReference{Name: d.zone.Name, Namespace: d.zone.Namespace}
 }
 
-// newRecord returns the Record of a set, without an object name.
 func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
@@ -395,7 +386,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	return r
 }
 
-// fqdn returns the absolute owner, or the relative owner if the absolute one is too long.
+// fqdn returns the relative owner if the absolute one is too long.
 func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 
 // prior is a change of a zone in a dry run, before other objects.
 type prior struct {
-	// object has to be applied first.
 	object string
 	// made: the zone does not exist yet, and has this fqdn and view.
 	made bool
@@ -32,8 +31,7 @@ type priors struct {
 	zones map[types.NamespacedName][]prior
 	// removed has the change that frees each name: the removal of a Record, or a change of its type.
 	removed map[name.Name]string
-	// live has the existing zones.
-	live map[types.NamespacedName]prior
+	live    map[types.NamespacedName]prior
 }
 
 func (p *priors) add(zone types.NamespacedName, of prior) {
@@ -47,7 +45,7 @@ func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string)
 	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
 }
 
-// first returns the first prior of a zone that affects a namespace; zero for none.
+// first returns the first prior that affects a namespace; zero for none.
 func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
@@ -57,7 +55,6 @@ func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	return prior{}
 }
 
-// findZone returns the nearest zone at or above a name.
 func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedName) {
 	longest := -1
 	look := func(id types.NamespacedName, of prior) {
@@ -74,7 +71,6 @@ func (p *priors) findZone(fqdn name.Name, view string) (zone types.NamespacedNam
 	return zone
 }
 
-// addRemoved records the change that frees the name of a Record.
 func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	if p.removed == nil {
 		p.removed = make(map[name.Name]string)

@@ -82,9 +82,8 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// checkZones reports the Zones of the sources that name servers would not load at present, and with Config.Prune the
-// held Zones. checkZones runs after all sources, because a source may depend on another. A dry run has changed
-// nothing.
+// checkZones reports the Zones that name servers would not load at present, and with Config.Prune the held Zones. It
+// runs after all sources, because a source may depend on another. A dry run has changed nothing.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
@@ -126,7 +125,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// reportHeld reports a zone held by removals of this or an earlier run (S7.5).
+// The removals may be of an earlier run (S7.5).
 func (l *Loader) reportHeld(id types.NamespacedName, zone *v1alpha1.Zone) (held bool) {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {

@@ -82,8 +82,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases returns a function for the phase of a set. Name servers come first: before they have addresses a zone is
-// not Servable (S6.15), and each Record written before has its status written twice. Cuts come before their glue.
+// Name servers come first: before they have addresses a zone is not Servable (S6.15), and each Record written before
+// has its status written twice. Cuts come before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -102,8 +102,8 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers returns a function for the Warnings of a set that the rest of its file resolves: about an address below
-// a cut that an NS names (S5.6), and about hosts that the file has, for NS with an address (S4.18, S5.14).
+// newAnswers returns a function for the Warnings of a set resolved by the rest of its file: about an address below a
+// cut that an NS names (S5.6), and about hosts that the file has, for NS with an address (S4.18, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -131,7 +131,6 @@ func isBelow(owner name.Rel, cuts map[name.Rel]bool) bool {
 	return ok
 }
 
-// namedHosts returns the hosts in the zone named by records of these types.
 func namedHosts(sets []*set, origin name.Name, types ...rdata.Type) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	for _, s := range sets {
@@ -158,7 +157,6 @@ func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRec
 	return there, nil
 }
 
-// eachRecord calls do for every Record of a namespace matching the field selector.
 func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do func(r *v1alpha1.Record)) error {
 	list := func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
 		return rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) {
@@ -171,8 +169,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns the Record of a set with its object name. nil: Records of other clients have its values, and
-// done counts that.
+// nameRecord returns nil if Records of other clients have the set's values, counted in done.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
 	want = to.newRecord(s)
@@ -261,7 +258,6 @@ func (l *Loader) reportDiffers(at Refusal, others []string) {
 	l.reportLeftAsIs(at)
 }
 
-// otherManagers returns the other field managers of the spec.
 func (l *Loader) otherManagers(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, entry := range fields {

@@ -25,8 +25,7 @@ type recordsOfFile struct {
 	// existing has the Records before the writes, guarded by mutex during the writes.
 	mutex    sync.Mutex
 	existing *existingRecords
-	// prior is the object that a dry run makes first.
-	prior prior
+	prior    prior
 }
 
 type recordWrite struct {
@@ -44,7 +43,6 @@ type recordWrite struct {
 	refused []refusal.Refusal
 }
 
-// place is the namespace and zone of a change set.
 type place struct {
 	namespace string
 	zone      types.NamespacedName
@@ -52,8 +50,7 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// writeRecords writes Records in change sets, phase by phase, or in a dry run asks the server about them. refused
-// has the refused writes, in order.
+// A dry run asks the server about the writes. refused are in order.
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
 	type key struct {
@@ -142,7 +139,6 @@ func (l *Loader) refuseWrites(writes []*recordWrite) (result Result) {
 	return result
 }
 
-// refuseWrite reports a refused write, or its dependency on another object of the run.
 func (l *Loader) refuseWrite(w *recordWrite) Result {
 	conflict, final := false, false
 	for _, one := range w.refused {
@@ -171,8 +167,7 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	return Result{Written: 1}
 }
 
-// showRecord shows the change of a Record, with or without a manifest; nil: absent. changed reports whether there is
-// a change.
+// nil: absent.
 func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
 	changes := ChangesOfRecord(before, after, zone)
 	for _, c := range changes {

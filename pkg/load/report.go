@@ -24,19 +24,17 @@ const (
 	maxKinds = 20
 )
 
-// alike counts the reports of a file that differ only in line, names and numbers.
 type alike struct {
 	verb  string
 	first Refusal
 	count int
 }
 
-// reports limits the lines about refused input to the first of each kind, and counts the rest.
+// reports limits the lines about refused input to the first of each kind.
 type reports struct {
-	mutex sync.Mutex
-	kinds map[string]*alike
-	order []string
-	// hiddenKinds counts reports of kinds not shown at all.
+	mutex       sync.Mutex
+	kinds       map[string]*alike
+	order       []string
 	hiddenKinds int
 }
 
@@ -63,7 +61,6 @@ func (p *reports) shouldShow(verb string, r Refusal) bool {
 	return kind.count <= maxAlike
 }
 
-// takeHidden returns lines with the counts of hidden reports, and clears them.
 func (p *reports) takeHidden() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -91,7 +88,7 @@ func (r Result) String() string {
 	return strings.Join(said, ", ")
 }
 
-// Amiss lists the counts that need a correction, empty if there are none.
+// Amiss lists the counts that need a correction; empty: none.
 func (r Result) Amiss() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
@@ -141,7 +138,6 @@ func (l *Loader) sayGrouped(verb string, r Refusal) {
 	}
 }
 
-// reportHidden ends the report of a file with counts of hidden reports, and the Warnings.
 func (l *Loader) reportHidden() {
 	for _, line := range l.reports.takeHidden() {
 		l.say("%s", line)
@@ -159,7 +155,6 @@ func (l *Loader) reportHidden() {
 	}
 }
 
-// note passes a text to Config.Note, or to Config.Report.
 func (l *Loader) note(kind, text string) {
 	if l.cfg.Note == nil {
 		l.say("%s: %s", kind, text)
@@ -170,7 +165,6 @@ func (l *Loader) note(kind, text string) {
 	l.cfg.Note(kind, text)
 }
 
-// reportServable reports a zone that name servers would not load at present.
 func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone) (reported bool) {
 	c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionServable)
 	if c == nil || c.Status != metav1.ConditionFalse {

@@ -38,7 +38,6 @@ func New(cfg Config) (*Loader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	// Asks the server for its kinds when needed.
 	mapping := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked))
 	return newLoader(cfg, typed, any, mapping, heard), nil
 }

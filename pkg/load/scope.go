@@ -17,12 +17,12 @@ import (
 // same field manager is left over if no file has it.
 type scope struct {
 	zone types.NamespacedName
-	// readable: a file was written into the Zone, and this user may read the Zone.
+	// readable: a file was written into the Zone, readable to this user.
 	readable bool
 	wanted   map[rrset]bool
 	// existing has the Records before the last file was written.
 	existing *existingRecords
-	// to is the destination of the files; nil before the first.
+	// to is nil before the first file.
 	to *destination
 
 	paths []string
@@ -50,7 +50,6 @@ func (s *scope) addFile(path string, p *plan, to *destination) {
 	}
 }
 
-// listRecords lists the Records in the Zone before the last file was written.
 func (s *scope) listRecords() []*v1alpha1.Record {
 	var found []*v1alpha1.Record
 	for _, r := range s.existing.byName {

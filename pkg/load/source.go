@@ -20,16 +20,15 @@ import (
 // Source is a file, or a directory with everything below it.
 type Source struct {
 	Path string
-	// View of the zones from zone files; empty is the default view. Manifests name their view themselves.
-	View string
-	// viewGiven: the view was given, even the default.
+	// View of the zones from zone files; empty: the default view.
+	View      string
 	viewGiven bool
 	// Origin is the name of the zone of a zone file; zero if the file or its name has it.
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is empty or an RFC 1123 label,
-// and the name of the zone if it has a dot. A path with "=" in its first element is written "./a=b.zone".
+// ParseSource parses [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is empty or an RFC 1123 label, and
+// the name of the zone if it has a dot. A path with "=" in its first element is written "./a=b.zone".
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -68,7 +67,7 @@ func (s Source) String() string {
 	return text
 }
 
-// Files are the files of a Source, each kind in lexical order of their paths.
+// Files are the files of a Source, each kind in lexical order.
 type Files struct {
 	Manifests, Zones []string
 }
@@ -128,7 +127,7 @@ func (s Source) findFiles() (Files, error) {
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
 	"a zone file of another name is loaded when named itself")
 
-// IsManifest reports whether the name of a file is a manifest's. Other files are zone files.
+// IsManifest reports whether a file is a manifest, by its name. Other files are zone files.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }
@@ -137,7 +136,7 @@ func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ParseOrigin parses the name of a zone: absolute, with or without the trailing dot.
+// ParseOrigin parses the name of a zone, with or without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -150,7 +149,6 @@ func ParseOrigin(text string) (name.Name, error) {
 type originGuess struct {
 	loader *Loader
 	path   string
-	// origin is zero if the name of the file has none.
 	origin name.Name
 	// missed: the reader needed an origin, and there was none.
 	missed bool

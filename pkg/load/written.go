@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// WrittenNames has names of objects as written by their authors: absolute, or relative to zones that may be unknown.
-// A relative name matches any absolute name that begins with its labels. The zero value is empty.
+// WrittenNames has names as written by their authors: absolute, or relative to zones that may be unknown. A relative
+// name matches any absolute name that begins with its labels. The zero value is empty.
 type WrittenNames struct {
 	texts map[string]bool
 	// beginnings has the first labels of absolute names, as relative names.
@@ -55,7 +55,7 @@ func (w *WrittenNames) Have(host string) bool {
 	}
 }
 
-// beginningsOf returns the first labels of an absolute name, from one to all; none for a relative name.
+// beginningsOf returns none for a relative name.
 func beginningsOf(text string) (all []string) {
 	if !strings.HasSuffix(text, ".") {
 		return nil

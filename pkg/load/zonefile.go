@@ -50,7 +50,6 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 		return Result{}, err
 	} else if zone != nil {
 		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
-		// The file was not parsed.
 		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
@@ -104,7 +103,6 @@ func inView(view string) string {
 	return " in view " + view
 }
 
-// fileDigest returns the digest of the file and everything else that determines its objects.
 func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d|%s|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin, guess.origin)
@@ -112,7 +110,6 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
 }
 
-// findLoaded returns the Zone with the label mark, nil for none.
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
 	list, err := rrsets.Retry(ctx, func() (*v1alpha1.ZoneList, error) {
 		return l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace).List(ctx,
@@ -140,7 +137,6 @@ func (l *Loader) setMark(ctx context.Context, zone *v1alpha1.Zone, mark string) 
 	return err
 }
 
-// putDroppingRefusedFields puts the Zone of p, and again without the fields that the server refuses.
 func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (Result, error) {
 	refused := 0
 	for {
@@ -156,7 +152,7 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 	}
 }
 
-// putZone finds, creates or changes the Zone. An existing Zone with the DNS name is used under any object name.
+// An existing Zone with the DNS name is used under any object name.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
 	ctx = l.withZone(ctx, nil)
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
@@ -212,7 +208,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, nil
 }
 
-// zonePatch returns a merge patch that sets the fields of the file and removes absent ones.
+// zonePatch removes absent fields of the file.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -250,7 +246,6 @@ func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	return equality.Semantic.DeepEqual(said, want)
 }
 
-// zoneScope returns the scope of a Zone and a namespace, and adds a missing one.
 func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {
 	key := zone.String() + " " + namespace
 	s := l.scopes[key]

@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package precedence assigns names to claimants, when only one may have each name: a zone's name in a class, a TSIG
-// key's name at a primary.
+// Package precedence assigns names, each to a single claimant: a zone's name in a class, a TSIG key's name at a
+// primary.
 //
 // It promises: (1) A claimant keeps a name in use. An unused name goes to the earlier claimant; of two at the same
-// time, to the lower id. (2) The result depends only on claims and recorded uses, not on the order of observation:
-// every process returns the same.
+// time, to the lower id. (2) The result depends only on claims and recorded uses: every process
+// returns the same.
 //
 // It does not know the purpose of names, or the consequences of a lost name.
 //

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Rank of a claimant: the time of the claim, and an id for the same time.
+// Rank is the time of a claim, and an id.
 type Rank struct {
-	// Last ranks the claimant after all others, however early it claimed: tenants must not take names from the
-	// platform.
+	// Last ranks after all others: tenants must not take names from the platform.
 	Last  bool
 	Since time.Time
 	ID    string
@@ -29,12 +28,11 @@ func (r Rank) Compare(other Rank) int {
 }
 
 // Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are
-// sorted by rank. claims returns the names that a claimant wants, with their meanings; uses returns the names
-// recorded in the status; nil: none are recorded.
+// sorted by rank. claims returns a claimant's names with their meanings; uses returns names recorded in the status;
+// nil: none.
 //
-// A name in use is withheld from claimants with another meaning, even earlier claimants, and even while the user
-// does not claim it: a Secret missing for a moment does not lose the name. The first of several users has the name;
-// without users, the first claimant. A claimant that loses a name has none of its names.
+// A name in use is withheld from claimants with another meaning, even while the user claims no name: a Secret may be
+// missing for a moment. The first of several users has the name. A claimant that loses a name has none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}
@@ -61,7 +59,7 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 				continue
 			}
 			theirs, known := claims(claimants[other])[name]
-			// Other users of the name agree with a user that does not claim it now: they were served together.
+			// Other users of the name agree with such a user: they were served together.
 			if known && theirs != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}

@@ -11,9 +11,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Change is a write of one Record.
+// Change is a write of a Record.
 type Change struct {
-	// Before is the Record as read; nil: create. After is the wanted Record; nil: delete.
+	// Before is the Record as read; nil: create. After is wanted; nil: delete.
 	Before, After *v1alpha1.Record
 	// Applied is the author's JSON of After; nil: that of After.
 	Applied []byte
@@ -31,7 +31,6 @@ func (c *Change) Record() *v1alpha1.Record {
 	return c.Before
 }
 
-// isAlone reports whether the change must not be in a change set.
 func (c *Change) isAlone() bool {
 	return c.Alone || c.After == nil && len(c.Before.Finalizers) > 0 || c.Before != nil && c.After != nil && c.Applied == nil
 }
@@ -59,7 +58,6 @@ func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	return item, err
 }
 
-// objectItem returns the item with After as an object, unless Applied is set.
 func (c *Change) objectItem() (item v1alpha1.ChangeSetItem) {
 	if c.After == nil {
 		item.Delete = &v1alpha1.ChangeSetDelete{Name: c.Before.Name, UID: c.Before.UID, ResourceVersion: c.Before.ResourceVersion}

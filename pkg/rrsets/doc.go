@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rrsets writes an owner's Records: it plans changes to the wanted RRsets, and sends the changes as change
-// sets.
+// Package rrsets writes an owner's Records: it plans changes to the wanted RRsets, and sends them as change sets.
 //
 // It promises:
 //

@@ -15,18 +15,16 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Desired is the state wanted by an owner.
+// Desired is an owner's wanted state.
 type Desired struct {
-	// Manager is the owner's field manager.
 	Manager string
-	// Records are the wanted RRsets, with object names.
 	Records []*v1alpha1.Record
 	// Complete reports whether Records has everything wanted at a Record's name. Nil: at no name.
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes from a namespace's Records to the desired state: deletions, sorted by name and type, then
-// other changes in the order of d.Records. Arguments stay unchanged.
+// Plan returns the changes to the desired state: deletions, sorted by name and type, then other changes in the order
+// of d.Records. Arguments stay unchanged.
 func Plan(standing []*v1alpha1.Record, d Desired) []Change {
 	byName, wanted := make(map[string]*v1alpha1.Record, len(standing)), make(map[string]bool, len(d.Records))
 	for _, r := range standing {
@@ -58,7 +56,7 @@ func Plan(standing []*v1alpha1.Record, d Desired) []Change {
 	return append(gone, changes...)
 }
 
-// sameSpec compares the fields of RRsets. The order of values does not count.
+// sameSpec ignores the order of values and the description.
 func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	left, right := have.DeepCopy(), want.DeepCopy()
 	left.Description = right.Description
@@ -67,8 +65,7 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner created or patched the spec of a Record, and the other managers of spec fields.
-// An apply counts as another manager, since a manifest decides.
+// The owner has created or patched the spec. An apply counts as another manager, since a manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {
@@ -82,7 +79,7 @@ func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	return owns, others
 }
 
-// TouchesSpec reports whether a manager has fields of spec. True if the fields cannot be read.
+// TouchesSpec reports whether a manager has fields of spec; true if unreadable.
 func TouchesSpec(fields *metav1.FieldsV1) bool {
 	var owned map[string]json.RawMessage
 	if fields == nil || json.Unmarshal(fields.GetRawBytes(), &owned) != nil {

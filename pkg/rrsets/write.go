@@ -23,8 +23,8 @@ import (
 // MaxSets is the number of a namespace's change sets that the server serves at a time.
 const MaxSets = 4
 
-// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit.
-// A write that must not be in a change set has its own page. of returns a write's change.
+// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit;
+// a write that must not be in a change set has its own.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -73,12 +73,12 @@ func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 type Writer struct {
 	Client    typed.KubizoneV1alpha1Interface
 	Namespace string
-	// Manager is the field manager. Force takes over other managers' fields in applied changes.
+	// Force takes over other managers' fields in applied changes.
 	Manager string
 	Force   bool
-	// DryRun of the requests: with metav1.DryRunAll the server decides each change without storing it.
+	// DryRun with metav1.DryRunAll stores nothing.
 	DryRun []string
-	// Context returns the context of a request for the changes with these indices; nil: the context of Write.
+	// Context returns the context of a request for the changes with these indices; nil: that of Write.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Anew returns a new change for a Record that is now another than Before, or nil if nothing is left to do. now is
 	// nil if the Record is gone. Without Anew the change is refused.
@@ -87,15 +87,14 @@ type Writer struct {
 
 // Outcome is the outcome of a change.
 type Outcome struct {
-	// Change is the change as made, perhaps anew.
 	Change Change
 	// Operation as in v1alpha1.ChangeSetItemStatus; "": refused, or nothing left to do.
 	Operation string
 	Refused   []refusal.Refusal
 }
 
-// Write writes a page, each change for itself: a refusal does not block others. The error means that the server does
-// not answer, or the caller may not create change sets.
+// Write writes a page, each change for itself. The error means that the server does not answer, or the caller may not
+// create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -114,7 +113,6 @@ func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha
 	return nil, err
 }
 
-// writeItems writes the changes with these indices until each has an outcome.
 func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int) error {
 	for attempt := 1; len(left) > 0; attempt++ {
 		operations, err := w.sendPage(ctx, outcomes, left)
@@ -138,7 +136,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		// An answer of which all items wait has been repeated.
+		// An answer with all items waiting has been repeated.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
 		var again, alone []int
 		for i, index := range left {
@@ -242,7 +240,6 @@ func (w *Writer) sendAlone(ctx context.Context, c *Change) (*v1alpha1.Record, er
 		metav1.PatchOptions{FieldManager: w.Manager, DryRun: w.DryRun})
 }
 
-// refusedItems returns the refusals of a set of n items by item.
 func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500 {
@@ -278,14 +275,13 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether the server refuses a change with 429: it accepts the change later.
+// waits reports whether the server accepts a change refused with 429 later.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast
 	})
 }
 
-// isStale reports whether the Record has changed since the change was planned.
 func isStale(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		switch metav1.StatusReason(one.Reason) {

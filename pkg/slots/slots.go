@@ -10,25 +10,24 @@ import (
 	"sync"
 )
 
-// Slots bounds simultaneous work, in total and per client.
+// Slots bounds simultaneous work.
 type Slots struct {
 	total, perClient, spare int
 
 	mu     sync.Mutex
-	order  *list.List // of *Slot, oldest first
+	order  *list.List // oldest first
 	client map[Client]int
-	beyond int           // slots beyond the clients' shares
+	beyond int           // beyond the clients' shares
 	freed  chan struct{} // closed and replaced when a slot is given back
 	queues map[Client]*queue
 }
 
 type queue struct {
-	turn  chan struct{} // has an element while the first caller waits for a slot; Go serves the others in order
+	turn  chan struct{} // has an element while the first caller waits; Go serves the others in order
 	users int
 }
 
-// Client has a share of the slots: an address, a network by its first address, or a tenant, which can have any
-// number of addresses.
+// Client has a share of the slots: an address, a network by its first address, or a tenant.
 type Client struct {
 	Network netip.Addr
 	Tenant  string
@@ -38,7 +37,7 @@ type Client struct {
 type Slot struct {
 	of     *Slots
 	client Client
-	// cut ends the work in the slot, and must not block. Without cut the slot is kept until GiveBack.
+	// cut ends the work in the slot, and must not block. nil: the slot is kept.
 	cut func()
 	at  *list.Element // nil after GiveBack or cut
 }
@@ -49,14 +48,14 @@ func New(total, perClient int) *Slots {
 		queues: map[Client]*queue{}}
 }
 
-// WithSpare adds slots that clients may take beyond their shares, first come first served. Shares stay the same.
+// WithSpare adds slots for clients beyond their shares.
 func (s *Slots) WithSpare(spare int) *Slots {
 	s.spare = spare
 	return s
 }
 
-// Take takes a slot. If there is none, freed is closed when the next slot is given back. If all are taken, the
-// oldest slot is cut, if that has a cut. A client at its share waits for its own slots.
+// Take takes a slot, or returns freed, closed when the next slot is given back. If all are taken, the oldest is cut,
+// unless that has no cut.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +104,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take until there is a slot, again after each close of freed; nil when ctx ends.
+// TakeWhenFreed calls take again after each close of freed; nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -120,7 +119,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder takes a slot for a client, after earlier callers for the same client; nil when ctx ends.
+// TakeInOrder takes a slot after earlier callers of the client; nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

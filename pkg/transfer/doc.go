@@ -11,8 +11,8 @@
 //     signed messages are accepted as in RFC 8945 §5.3.1, 99 in a row at most.
 //  3. Every wait, message and transfer is bounded.
 //
-// It does not know the use of the zone or the types allowed in Records: it returns a master file, to be read like
-// any other.
+// It does not know the use of the zone or the types allowed in Records: it returns a master file, to be read like any
+// other.
 //
 // Read receive.go first, then exchange.go; tsig.go verifies signatures.
 package transfer

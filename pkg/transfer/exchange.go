@@ -22,10 +22,8 @@ type Refusal struct {
 	Rcode, TSIG int
 	// Signed means verified by the key. Any host on the path may forge an unsigned answer.
 	Signed bool
-	// doubt is why verification failed.
-	doubt error
-	// hint is the remedy.
-	hint string
+	doubt  error
+	hint   string
 }
 
 func (r *Refusal) Error() string {
@@ -54,7 +52,6 @@ func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
 	return r
 }
 
-// refusalOfZone returns the refusal of a question for a zone, with a remedy.
 func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	r := newRefusal(m, key, judged)
 	switch m.Rcode {
@@ -66,9 +63,8 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange asks a question on a UDP or TCP connection, with a deadline set by the caller, and returns the answer
-// with any rcode. With a key, the question is signed, in place, and an answer that the key does not verify is a
-// *Refusal.
+// Exchange asks a question over UDP or TCP, with the caller's deadline, and returns the answer with any rcode. With a
+// key, the question is signed, in place, and an answer that the key does not verify is a *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -109,7 +105,7 @@ func NewQuestion(owner name.Name, of uint16) *mdns.Msg {
 	return question
 }
 
-// SerialIn returns the serial of a zone from the answer of a server that serves the zone.
+// SerialIn returns the serial of a zone in the answer of a server of the zone.
 func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	if answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative {
 		return 0, false
@@ -122,8 +118,7 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is the minimum buffer of a UDP answer, in octets: an answer may be longer than requested. Each waiting
-// question has a buffer.
+// leastPacket is the minimum buffer of a question over UDP, in octets: an answer may be longer than requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {

@@ -22,10 +22,9 @@ import (
 )
 
 const (
-	// defaultWait bounds the connection and each message, unless a Source says otherwise.
+	// Bounds of the connection and each message, and of a transfer on the wire, unless a Source says otherwise.
 	defaultWait = 30 * time.Second
-	// maxOctets bounds a transfer on the wire, unless a Source says otherwise.
-	maxOctets = 1 << 30
+	maxOctets   = 1 << 30
 )
 
 // Source is the origin of a zone.
@@ -38,7 +37,7 @@ type Source struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait bounds the connection and each message; 0: 30 s.
 	Wait time.Duration
-	// Most bounds the transfer on the wire, in octets; 0: 1 GiB.
+	// Most bounds the octets on the wire; 0: 1 GiB.
 	Most int
 }
 
@@ -63,7 +62,7 @@ func ParseSource(text string) (Source, error) {
 	return Source{Server: server, Zone: fqdn}, nil
 }
 
-// Receive transfers the zone, and returns it as a master file, a record per line, the SOA first and once.
+// Receive transfers the zone as a master file, a record per line, the SOA first and once.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
 	var text bytes.Buffer
 	if _, err := Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -77,19 +76,17 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 
 // Fetched describes a transfer.
 type Fetched struct {
-	// Serial is the serial of the server's zone.
 	Serial serial.Serial
-	// Whole: the records are the whole zone. The server has no differences since the serial, or was not asked for
-	// them.
+	// Whole: the records are the whole zone.
 	Whole bool
-	// Octets received on the wire, after a failure too.
+	// Octets received, after a failure too.
 	Octets int
 }
 
 // Fetch transfers the zone, or with since the changes after that serial (IXFR, RFC 1995). It passes each record to
 // take on arrival: first the current SOA, no other SOA, and of differences also the removed records. After an error,
-// the passed records may be incomplete or forged. A server at serial since has no differences; a server behind since
-// is an error.
+// the passed records may be incomplete or forged. A server at serial since has no differences; a server behind is an
+// error.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &received{source: source, since: since, take: take}
 	err := z.receiveZone(ctx)
@@ -157,7 +154,7 @@ func (z *received) askForZone(conn net.Conn) error {
 	}
 }
 
-// readMessage reads a message, after its length in two octets (RFC 1035 §4.2.2).
+// readMessage reads a message after its length (RFC 1035 §4.2.2).
 func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
@@ -174,13 +171,12 @@ func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	return raw, err
 }
 
-// received is the state of a transfer in progress.
 type received struct {
 	Fetched
 	source  Source
 	since   *serial.Serial
 	take    func(rr mdns.RR, removed bool)
-	begun   bool // the current SOA has arrived
+	begun   bool
 	records int
 	// step is the position in a transfer of differences, reached the serial after the differences so far.
 	step    step
@@ -190,13 +186,13 @@ type received struct {
 type step uint8
 
 const (
-	stepWhole    step = iota // in a transfer of the whole zone
-	stepUnknown              // the record after the first SOA will tell
-	stepRemoving             // in the removed records of a difference
-	stepAdding               // in the added records
+	stepWhole   step = iota
+	stepUnknown      // the record after the first SOA will tell
+	stepRemoving
+	stepAdding
 )
 
-// takeMessage adds a message. done is true after the SOA that ends the transfer.
+// done is true after the SOA that ends the transfer.
 func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -205,7 +201,7 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	if m.Id != id || !m.Response {
 		return false, errors.New("a message that answers another question")
 	}
-	// Verified before anything else, an error included: it may be signed as well.
+	// Verified before all else, errors included.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
 		return false, refusalOfZone(m, z.source.Key, judged)
@@ -230,7 +226,6 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	return false, nil
 }
 
-// takeRecord adds a record. done is true after the SOA that ends the transfer.
 func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !z.begun {
@@ -238,7 +233,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	}
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reached = stepAdding, *z.since // as after a difference to since
+			z.step, z.reached = stepAdding, *z.since
 		}
 		z.Whole = z.step == stepWhole
 	}
@@ -263,7 +258,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// beginZone adds the first record. done is true if no other follows.
+// done is true if no other record follows.
 func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

@@ -29,12 +29,11 @@ const (
 	maxUnsigned = 99
 )
 
-// verifier verifies the messages of a transfer. A nil verifier accepts every message.
+// A nil verifier accepts every message.
 type verifier struct {
 	key Key
-	// mac is the MAC of the last signed message, at first the request's, in hexadecimal.
-	mac string
-	// first is true until a message was verified.
+	// mac is the hexadecimal MAC of the last signed message, at first the request's.
+	mac   string
 	first bool
 	// pending has the unsigned messages since then, unsigned is their number.
 	pending  []byte
@@ -43,7 +42,6 @@ type verifier struct {
 
 var _ mdns.TsigProvider = (*verifier)(nil)
 
-// sign packs a signed request, and returns the verifier of the answer.
 func sign(question *mdns.Msg, key Key) ([]byte, *verifier, error) {
 	j := &verifier{key: key, first: true}
 	question.SetTsig(key.Name, key.Algorithm, fudge, time.Now().Unix())
@@ -57,8 +55,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify compares a MAC. The digest begins with the previous MAC and its length. The unsigned messages since then
-// follow, which miekg/dns does not include.
+// The digest begins with the previous MAC and its length; the unsigned messages since then follow, which miekg/dns
+// does not include.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)
@@ -97,7 +95,6 @@ func (j *verifier) verifyMessage(raw []byte, m *mdns.Msg) error {
 	return nil
 }
 
-// verifyEnd checks that the last message was signed.
 func (j *verifier) verifyEnd() error {
 	if j != nil && j.unsigned > 0 {
 		return errors.New("TSIG: the last message is not signed, so the end of the zone is not proven")

@@ -12,13 +12,12 @@ import (
 
 // Present is a namespace's data at a name.
 type Present struct {
-	// Share has the RRsets made by updates, one a type.
-	Share []RRset
-	// Records has the RRsets of other Records of the namespace, one a Record.
+	// Share has the RRsets made by updates, Records those of other Records.
+	Share   []RRset
 	Records []RRset
-	// Made has the RRsets of the Zone's spec.nameServers; nil in another namespace's zone.
+	// Made has the RRsets of spec.nameServers; nil in another namespace's zone.
 	Made []RRset
-	// ForeignNS reports NS of another namespace at the name, the apex.
+	// ForeignNS reports NS of another namespace at the apex.
 	ForeignNS bool
 }
 
@@ -36,7 +35,7 @@ type Change struct {
 }
 
 // Fold applies a checked message's updates in order (RFC 2136 §3.4.2) and returns the changed RRsets of the dynamic
-// share, in the order of the message. present has the data of UpdatedNames. After a failure nothing changes.
+// share. present has the data of UpdatedNames. After a failure nothing changes.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {
@@ -59,8 +58,7 @@ type folding struct {
 	order []name.Name
 }
 
-// foldedName is the data at a name: before and now are the dynamic share, order its types, fixed the data that
-// updates do not change.
+// before and now are the dynamic share, order its types.
 type foldedName struct {
 	before, now map[rdata.Type]RRset
 	order       []rdata.Type
@@ -68,7 +66,6 @@ type foldedName struct {
 	foreignNS   bool
 }
 
-// fixedRRset is an RRset that updates do not change; reason has the next step.
 type fixedRRset struct {
 	RRset
 	reason string
@@ -140,13 +137,13 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		}
 		set.Type, set.Values = rr.Type, left
 		n.put(set)
-	case fixed != "": // already there
+	case fixed != "":
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
 		return rr.Fail(Refused, "a CNAME stands alone at its name; delete what is there by an update before this one")
 	default:
 		set := n.now[rr.Type]
 		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {
-			set.Values = nil // replace the old value
+			set.Values = nil
 		}
 		if !slices.Contains(set.Values, rr.Data) {
 			set.Values = append(slices.Clone(set.Values), rr.Data)
@@ -156,7 +153,6 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	return nil
 }
 
-// isBesideCNAME reports whether a record of the type conflicts with a CNAME, or as a CNAME with other data.
 func (n *foldedName) isBesideCNAME(t rdata.Type) bool {
 	beside := func(other rdata.Type) bool { return other != t && (other == rdata.CNAME || t == rdata.CNAME) }
 	for other := range n.now {

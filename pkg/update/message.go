@@ -58,9 +58,9 @@ type Class string
 const (
 	// ClassIN: add, or require, the record.
 	ClassIN Class = "IN"
-	// ClassANY: delete an RRset or all of a name, or require that it exists.
+	// ClassANY: delete an RRset or all of a name, or require one.
 	ClassANY Class = "ANY"
-	// ClassNONE: delete a record, or require that an RRset or name does not exist.
+	// ClassNONE: delete a record, or require that an RRset or name is absent.
 	ClassNONE Class = "NONE"
 )
 
@@ -74,7 +74,7 @@ type RR struct {
 	Data string
 }
 
-// Message is an UPDATE. The zone's class is IN.
+// Message is an UPDATE of a zone of class IN.
 type Message struct {
 	Zone                   name.Name
 	Prerequisites, Updates []RR
@@ -97,9 +97,8 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 type Failure struct {
 	RCode RCode
 	// Name and Type of the record; zero if none.
-	Name name.Name
-	Type rdata.Type
-	// Reason is a sentence for the log and the key's owner.
+	Name   name.Name
+	Type   rdata.Type
 	Reason string
 }
 
@@ -112,9 +111,8 @@ func (rr *RR) Fail(rcode RCode, format string, args ...any) *Failure {
 }
 
 const (
-	// MaxRRsets bounds the RRsets of each section.
-	MaxRRsets = 100
-	// MaxRecords bounds the records of both sections.
+	// MaxRRsets bounds the RRsets of each section, MaxRecords the records of both.
+	MaxRRsets  = 100
 	MaxRecords = 500
 )
 
@@ -196,7 +194,7 @@ func (rr *RR) IsMeta() bool {
 	return rr.Type == 0 || rr.Type == rdata.OPT || rr.Type >= 128 && rr.Type <= 255
 }
 
-// RRset has the values of an owner and type, without duplicates. TTL is in seconds.
+// RRset has values without duplicates. TTL is in seconds.
 type RRset struct {
 	Type   rdata.Type
 	TTL    uint32

@@ -20,8 +20,7 @@ type Prerequisite struct {
 	Values []string
 }
 
-// ListPrerequisites returns a checked message's requirements in the order of evaluation: those without values, then
-// RRsets with all their values (RFC 2136 §3.2.5).
+// ListPrerequisites returns a checked message's requirements in the order of evaluation (RFC 2136 §3.2.5).
 func (m *Message) ListPrerequisites() []Prerequisite {
 	var all, valued []Prerequisite
 	at := map[setKey]int{}
@@ -43,7 +42,7 @@ func (m *Message) ListPrerequisites() []Prerequisite {
 	return append(all, valued...)
 }
 
-// Judge returns NoError if a name with these RRsets meets the requirement, else the RCODE (RFC 2136 §3.2.5).
+// Judge returns NoError if these RRsets meet the requirement, else the RCODE (RFC 2136 §3.2.5).
 func (p Prerequisite) Judge(sets []RRset) RCode {
 	var there *RRset
 	for i := range sets {
@@ -66,7 +65,7 @@ func (p Prerequisite) Judge(sets []RRset) RCode {
 	return NoError
 }
 
-// sameValues compares lists without order. Neither has duplicates.
+// Neither list has duplicates.
 func sameValues(a, b []string) bool {
 	if len(a) != len(b) {
 		return false

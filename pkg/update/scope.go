@@ -19,7 +19,7 @@ type ScopeRecords struct {
 	Types   []string
 }
 
-// Scope is the names and types that a key may write, before a zone's rules (S13.1), for primary and API server alike.
+// Scope is the names and types that a key may write, before a zone's rules (S13.1).
 type Scope []scopeOf
 
 type scopeOf struct {

@@ -11,18 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// requestInterval is the shortest time between two accepted Zone.Requests of a zone. Every user with write
-// permission on the Zone can send them.
+// requestInterval is the shortest time between two accepted Zone.Requests: every writer of the Zone can send them.
 const requestInterval = 10 * time.Second
 
-// compareWithin bounds the delay of the comparison after a change of a class's servers.
 const compareWithin = 10 * time.Second
 
-// viewWait bounds how long a removal waits for the view of its zone.
 const viewWait = 5 * time.Minute
 
 // BeginAttempt updates m at the start of an attempt. A failed delivery is retried at once after a change of the
-// class, after the zone joined or left the class, and if f.Woken or a new request asks for a retry.
+// class, after the zone joined or left the class, and if f.Woken or a new request asks.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -53,8 +50,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 }
 
-// Next returns the next action of an attempt and the updated memory, without side effects. An attempt calls Next
-// again after an action that only reads or prepares. Next decides in this order:
+// Next returns the next action of an attempt and the updated memory, without side effects, in this order:
 //
 //	a failed delivery waits for its retry;
 //	a removed or paused delivery waits for a change;
@@ -111,7 +107,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, or otherwise if there is none.
+// WaitReason returns the message of the last failure, otherwise if there is none.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -134,7 +130,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	}
 	if f.View == nil {
 		if m.viewed {
-			// Loop.Run receives the zone's last content after the view is gone. This attempt began in between.
+			// Loop.Run receives the zone's last content after the view is gone; this attempt began in between.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just gone, " +
 					"and what it had has not been told yet"}
@@ -144,8 +140,8 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		if !f.LookedUp {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
-		// After a restart the view may load late. Without it, a provider without Lists does not know the RRsets to
-		// remove.
+		// After a restart the view may load late. Without a view, a provider without Lists does not know the RRsets
+		// to remove.
 		if f.Left == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone says what to withdraw, and has not come yet"}
 		}
@@ -159,7 +155,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether a removal still waits for the view. The first call sets the deadline.
+// awaitsView sets the deadline on the first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -207,9 +203,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports whether the class's servers and the delivery's rows differ. A new server has nothing of the
-// zone; a former server may still have all of it. True once per set of servers: the row of a former server stays
-// until the server confirms the removal, after retries if need be.
+// takeServers reports whether the class's servers and the delivery's rows differ. True once per set of servers: the
+// row of a former server stays until it confirms the removal.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
@@ -218,7 +213,7 @@ func (m *Memory) takeServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// scheduleComparison sets the next comparison. After a restart, overdue comparisons are spread over ten minutes.
+// After a restart, overdue comparisons are spread over ten minutes.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.takeServers(f)

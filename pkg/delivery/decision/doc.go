@@ -3,9 +3,7 @@
 
 // Package decision decides the next action of a delivery and the state after it.
 //
-// An attempt calls Next, performs the Action, adds its findings to the Facts and calls Next again. RecordAnswer and
-// RecordComparison turn the provider's answers into a Result to store and report. Memory lives from one attempt to
-// the next.
+// An attempt calls Next, performs the Action, adds its findings to the Facts and calls Next again.
 //
 // It promises: (1) A decision depends on Memory and Facts alone; testdata has stories of decisions. (2) A failed
 // delivery has a retry time, or waits for a change. (3) All RRsets possibly half written are in the state recorded

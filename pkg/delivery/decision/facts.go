@@ -17,34 +17,33 @@ type Do string
 
 const (
 	DoWait     Do = "wait"
-	DoLoad     Do = "load"      // read the state from the Store
-	DoLookUp   Do = "look up"   // list the RRsets of a zone without a view
-	DoInherit  Do = "inherit"   // continue from a class with the same target that the zone leaves
-	DoTakeOver Do = "take over" // continue from another worker's intent
-	DoClaim    Do = "claim"     // claim the zone's name in the class
-	DoRemove   Do = "withdraw"  // remove the zone from the provider
-	DoForget   Do = "forget"    // delete the state; nothing is at the provider
-	DoFail     Do = "fail"      // record a failure without a call
+	DoLoad     Do = "load"
+	DoLookUp   Do = "look up" // list the RRsets of a zone without a view
+	DoInherit  Do = "inherit" // continue from a class with the same target that the zone leaves
+	DoTakeOver Do = "take over"
+	DoClaim    Do = "claim"    // claim the zone's name in the class
+	DoRemove   Do = "withdraw" // remove the zone from the provider
+	DoForget   Do = "forget"   // delete the state; nothing is at the provider
+	DoFail     Do = "fail"     // record a failure without a call
 	DoDeliver  Do = "deliver"
-	DoVerify   Do = "verify" // compare provider and zone
+	DoVerify   Do = "verify"
 )
 
-// Action is the next step of an attempt. Why is a sentence for people.
+// Action is the next step of an attempt. Why is for people.
 type Action struct {
 	Do  Do
 	Why string
 	// Until ends DoWait if nothing changes before; zero: only a change does.
 	Until time.Time
-	// Repeat makes DoDeliver write the RRsets of a taken-over intent once more. Quiet tells DoTakeOver that no call
-	// of the other worker is in flight.
+	// Repeat makes DoDeliver write a taken-over intent once more. Quiet tells DoTakeOver that no call of the other
+	// worker is in flight.
 	Repeat, Quiet bool
-	// Err is the failure recorded by DoFail.
-	Err *delivery.Error
+	Err           *delivery.Error
 	// Settled: nothing is left to deliver. Notable: an operator may have to look into DoWait.
 	Settled, Notable bool
 }
 
-// View identifies the content of a zone to deliver.
+// View identifies the content to deliver.
 type View struct {
 	FQDN   name.Name
 	Serial serial.Serial
@@ -53,23 +52,22 @@ type View struct {
 
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the
-	// name in the state, and this one must not remove the RRsets there.
+	// Awaited: another delivery waits for a name of this one. Given: another delivery has precedence for the name in
+	// the state, so this one must not remove the RRsets there.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
-	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled).
-	// HandedOver: a class in force has the zone at the same target.
+	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled). HandedOver:
+	// a class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
 // Facts is the input of Next beside the Memory. An attempt adds its findings.
 type Facts struct {
-	// Began is the start of the attempt, Now the end of its last call.
+	// Now is the end of the last call.
 	Began, Now time.Time
 	// Random returns a number in [0, n); 0 in stories.
-	Random func(n int64) int64
-	// Identity is unique to this process.
+	Random   func(n int64) int64
 	Identity string
 	Backoff  delivery.Backoff
 	// RepeatAfter is the time until no call of a worker that lost its intent can arrive any more.
@@ -77,21 +75,19 @@ type Facts struct {
 
 	Zone  delivery.Zone
 	Class delivery.Class
-	// Revision counts changes of the class. Woken asks for an immediate retry.
+	// Revision counts changes of the class.
 	Revision int
 	Woken    bool
-	// Changed is when the oldest undelivered change was seen first.
+	// Changed is when the oldest undelivered change was first seen.
 	Changed time.Time
-	// Removed: the class has nothing of the zone.
 	Removed bool
-	// Lost is when a server of the class was last found to have lost a zone: this zone is compared then.
+	// Lost is when a server was last found to have lost a zone: this zone is compared then.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content here
 	Claims Claims
 
-	// Findings of this attempt. Inherited: the states of other classes were searched. Claimed: the name was claimed.
-	// Taken: another zone has the name. LookedUp: Left has the RRsets of a zone without a view, nil if unknown.
-	// compared: the provider was compared. Repair: the provider needs a repair. owed: RRsets owed before the
+	// Findings of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the
+	// name. LookedUp: Left has the RRsets of a zone without a view, nil if unknown. owed: RRsets owed before the
 	// comparison.
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
@@ -99,11 +95,10 @@ type Facts struct {
 	compared, Repair          bool
 	owed                      map[delivery.RRsetKey]bool
 
-	// Results of the attempt. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again:
-	// another attempt follows at once. Pause: why all zones of the class have to wait.
-	Settled, Worked, Again bool
-	Pause                  *delivery.Error
-	// Missing, Differing and Others count RRsets newly found by a comparison.
+	// Results. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again: another attempt
+	// follows at once. Pause: why all zones of the class have to wait.
+	Settled, Worked, Again     bool
+	Pause                      *delivery.Error
 	Missing, Differing, Others int
 }
 
@@ -112,7 +107,7 @@ func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
 
-// retains reports whether the provider keeps the zone after the removal (S8.4).
+// retains reports whether the provider keeps the removed zone (S8.4).
 func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }

@@ -12,53 +12,44 @@ import (
 
 // Memory is the stored state of one delivery, and the findings of this process. Only the delivery's worker uses it.
 type Memory struct {
-	// Loaded: Stored is the content of the Store. State is Stored with the changes of this process. Known: the state
+	// Loaded: Stored is the content of the Store, State is Stored with the changes of this process. Known: the state
 	// was loaded once.
 	Loaded, Known bool
 	Stored, State delivery.State
-	// Leaving: the zone is being removed from the class.
-	Leaving bool
-	// Why is the last logged reason to wait.
-	Why string
+	Leaving       bool
+	Why           string
 	// unsaved has RRsets possibly half written, if no store has them (BeginUnrecorded).
-	unsaved *delivery.Intent
-	// revision is the last Facts.Revision. A new revision resets failures.
+	unsaved  *delivery.Intent
 	revision int
 	viewed   bool
 	due      times
-	// failures counts failures in a row. A blocked delivery waits for another serial than blockedAt.
+	// A blocked delivery waits for another serial than blockedAt.
 	failures  int
 	blocked   bool
 	blockedAt serial.Serial
 	refused   refused
-	// pending is the serial not fetched yet by servers, polls the number of polls for it.
-	pending serial.Serial
-	polls   int
-	// cannotList: the provider cannot list its content for a comparison.
+	// pending is the serial not fetched yet by servers.
+	pending    serial.Serial
+	polls      int
 	cannotList bool
 	drift      driftCount
-	// servers are the Class.Servers last compared with the rows.
-	servers []string
-	// lost is the last accepted Facts.Lost.
-	lost time.Time
-	// request is the last accepted Zone.Request.
-	request  string
-	takeover takeover
+	servers    []string
+	lost       time.Time
+	request    string
+	takeover   takeover
 	// absent counts removals in a row from a provider without the zone.
 	absent int
 }
 
 type refused struct {
-	// times counts the retries of all of them; a newly refused RRset resets it.
 	times int
-	// aside has the error of each refused RRset, if the intent cannot list all of them. It is nil otherwise, and
-	// after a load of the state. remaining has the RRsets of aside still to be retried in this round.
+	// aside has the error of each refused RRset, if the intent cannot list all; nil otherwise, and after a load of
+	// the state. remaining are still to be retried in this round.
 	aside     map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
 
-// driftCount counts drift for metrics. rrsets are the missing and differing RRsets not repaired yet. others is the
-// number of foreign RRsets in the last comparison, if there was one (known).
+// driftCount counts drift for metrics: rrsets not repaired yet, and others, foreign in the last comparison (known).
 type driftCount struct {
 	rrsets map[delivery.RRsetKey]bool
 	others int
@@ -70,8 +61,8 @@ type takeover struct {
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// oneSerial: all calls of the other worker were of one serial. whole: the zone was written as a whole after the
-	// takeover, without oneSerial. The repeat then writes the whole zone too.
+	// oneSerial: all calls of the other worker were of one serial. whole: without oneSerial, the takeover wrote the
+	// whole zone, and the repeat does too.
 	whole, oneSerial bool
 }
 
@@ -79,18 +70,15 @@ type takeover struct {
 type cause int
 
 const (
-	// dueRetry is the retry after a failure. Nothing else is done before.
+	// dueRetry comes before all else.
 	dueRetry cause = iota
-	// dueRefused is the retry of refused RRsets.
 	dueRefused
-	// duePoll is the next poll of servers without the serial.
 	duePoll
 	dueCompare
 	// dueRepeat is the second write of a taken-over intent's RRsets.
 	dueRepeat
-	// dueView is the end of a removal's wait for the view.
 	dueView
-	// dueRequest is the time from which the next Zone.Request is accepted. It wakes no attempt.
+	// dueRequest is when the next Zone.Request is accepted. It wakes no attempt.
 	dueRequest
 	causes
 )
@@ -106,7 +94,6 @@ func (t *times) clear(of ...cause) {
 
 func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
-// waits reports whether the cause is due after now.
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
 // Fails reports whether the last attempt failed or RRsets are refused.
@@ -130,11 +117,11 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 // KeepStored sets the state after a write to the Store.
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
-// BeginUnrecorded sets the state before the first call of an attempt without a stored intent. The intent stays in
-// memory until a state is stored.
+// BeginUnrecorded sets the state before the first call without a stored intent. The intent stays in memory until a
+// state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent returns a copy of intent without a holder, or with me while a repeat is due.
+// freeIntent drops the holder, or keeps me while a repeat is due.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil

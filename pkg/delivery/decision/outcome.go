@@ -16,18 +16,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Result is a state to store and an event to report. A state equal to the stored one is not stored again.
+// Result is a state to store and an event to report.
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both happen only if State differs
-	// from the stored state.
+	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only if State differs from the
+	// stored state.
 	Unsaved, Untold, IfNew bool
 }
 
 var delivered = newCondition(delivery.True, delivery.ReasonDelivered, "everything in the class has confirmed the serial")
 
-// confirmedBy returns Ready of a delivery confirmed by everything in the class.
 func confirmedBy(c *delivery.Class) delivery.Condition {
 	ready := delivered
 	if c.Servers != nil {
@@ -48,8 +47,6 @@ func BeginState(s delivery.State, now time.Time) delivery.State {
 
 const onTheirWay = "servers are on their way to the serial"
 
-// remains is added to Ready until the next confirmation, if the zone's history does not reach back to the provider's
-// content.
 const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is " +
 	"not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
@@ -147,11 +144,10 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	return Result{State: next, Event: event}
 }
 
-// maxRefusedOctets bounds the names and messages of State.Refused, which each delivered change writes.
+// maxRefusedOctets bounds the names and messages of State.Refused, written with each delivered change.
 const maxRefusedOctets = 32 << 10
 
-// keepRefused returns the failures that a State keeps, in an order that a repeated attempt has too, and the digests of
-// the others.
+// keepRefused has an order stable across attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -192,7 +188,6 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	}
 }
 
-// confirmSerial records the serial of the class, with or without refused RRsets.
 func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, report delivery.Report) {
 	f.Settled = true
 	next.Serial, next.Hash, next.SyncTime, next.Holder = plan.Serial, plan.Hash, f.Now, f.Identity
@@ -229,7 +224,7 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// confirmDrift removes repaired RRsets from the drift. A comparison that fell due meanwhile follows at once.
+// A comparison that fell due meanwhile follows at once.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
@@ -247,7 +242,6 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 }
 
-// confirmIntent sets the intent after a confirmation: for a repeat, for refused RRsets, or none.
 func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan delivery.Plan, failed []delivery.Failure) {
 	intent := next.Intent
 	switch {
@@ -275,8 +269,8 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// loseZone is called if the provider has lost the zone. A new zone there is empty, so the next plan writes the whole
-// zone. The intent keeps the earliest serial, in case the old zone comes back.
+// loseZone prepares the next plan to write the whole zone: a new zone at the provider is empty. The intent keeps the
+// earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -321,7 +315,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	if m.State.Intent != nil {
 		intent, f.owed = *m.State.Intent, owed
 	}
-	// The repair retries refused RRsets too, even permanently refused ones.
+	// The repair retries even permanently refused RRsets.
 	if m.knowsAside() {
 		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -334,8 +328,6 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	return Result{Event: event, Unsaved: true, Untold: len(drifted) == 0 && !behind}
 }
 
-// countDrift counts each missing and differing RRset once until the repair, and the growth of foreign RRsets since
-// the last comparison.
 func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	others := 0
 	if m.drift.known {
@@ -354,8 +346,8 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// notCompared returns the result of a failed comparison. Ready changes only if the provider has lost the zone, or
-// the class has no usable server.
+// notCompared returns the result of a failed comparison. Ready changes only if the provider has lost the zone, or the
+// class has no usable server.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -400,8 +392,7 @@ func (m *Memory) reportComparison(f *Facts) Result {
 }
 
 // A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
-// attempts of this process in a row, with no other answer. A server being rebuilt or loading its zones has the zone
-// again before that.
+// attempts of this process in a row: a server being rebuilt or loading its zones has it again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -442,15 +433,15 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state of an attempt ended between two calls. owed reports whether to store it: no call is
-// in flight, so the next worker need not wait.
+// StateStopped returns the state of an attempt ended between two calls. owed reports whether to store that: no call
+// is in flight, so the next worker need not wait.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, owed bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload of the state after an error of the store, or sooner after a refusal of the fence.
+// RetryStore schedules a reload of the state after an error of the store, sooner after a refusal of the fence.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -501,7 +492,6 @@ func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 
-// describeDrift sets Drift, with maxListed RRsets at most, and Drifted.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if len(keys) == 0 {

@@ -12,10 +12,10 @@ import (
 )
 
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
-// nevertheless. If the provider may have earlier data in place of all unlisted RRsets, From and Unlisted cover them:
-// they are among the changes of the zone since From. Otherwise From is 0: any RRset may be owed, and a worker
-// loading the state writes the whole zone once. The worker with all RRsets set aside in memory retries maxPerAttempt
-// of them in an attempt, so a change of the zone waits for no more calls than that.
+// nevertheless. If the provider may have earlier data in place of all unlisted RRsets, they are among the changes
+// since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker loading the state writes the whole
+// zone once. The worker with all RRsets set aside in memory retries maxPerAttempt in an attempt, so a change of the
+// zone waits for no more calls than that.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
@@ -41,7 +41,7 @@ func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	return owed
 }
 
-// roundState returns the state to plan from: of the RRsets set aside, its intent lists the next maxPerAttempt.
+// roundState returns the state to plan from: its intent lists the next maxPerAttempt of the RRsets set aside.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.knowsAside() {
@@ -55,7 +55,6 @@ func (m *Memory) roundState() delivery.State {
 	return state
 }
 
-// retryFirst sets RRsets lost by the provider aside, to be retried first.
 func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
@@ -66,7 +65,7 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// addAside returns failed with the other RRsets set aside, sorted. carriedOut: the planned RRsets were answered.
+// carriedOut: the planned RRsets were answered.
 func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -92,7 +91,7 @@ func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carr
 	return failed
 }
 
-// newRefusal merges refusals into one error: permanent if all of them are, with the shortest RetryAfter.
+// newRefusal is permanent if all refusals are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign returns DoTakeOver for another worker's intent. mine: nothing is to be taken over.
+// mine: there is nothing to take over.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -29,8 +29,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns the intent of another worker, nil for none. A worker of an already confirmed zone records
-// none; foreignIntent then returns an intent from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns nil for none. A worker of an already confirmed zone records no intent; the result then is one
+// from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -56,9 +56,8 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// Scheduled once, even if the first write fails often: otherwise the repeat would be postponed forever. If
-		// the other worker began from intent.Serial, its calls have the content of that serial, and only later
-		// changes are overwritten.
+		// Scheduled once: frequent failures would otherwise postpone the repeat forever. If the other worker began
+		// from intent.Serial, its calls have the content of that serial, and only later changes are overwritten.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

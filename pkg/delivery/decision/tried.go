@@ -15,12 +15,10 @@ import (
 
 // Tried is the planned delivery of an attempt.
 type Tried struct {
-	Plans []delivery.Plan
-	// Intent has the RRsets possibly left half written.
+	Plans  []delivery.Plan
 	Intent delivery.Intent
-	// Repeat marks the second write of a taken-over intent.
 	Repeat bool
-	// before is the state before the plans; owed are the RRsets refused before.
+	// owed are the RRsets refused before.
 	before delivery.State
 	owed   map[delivery.RRsetKey]bool
 }
@@ -60,7 +58,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 }
 
 // StateDelivering returns the state during the delivery. With covered, it need not be stored: another worker finds
-// half-written RRsets among the changes of the zone since the stored serial.
+// half-written RRsets among the changes since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -69,8 +67,7 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// setAside returns the intent of refused RRsets. It keeps the From of the attempt if the provider may still have
-// earlier data in place of a refused RRset; the history since From has the data.
+// setAside keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
 func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -92,8 +89,7 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	return intent
 }
 
-// splitFailed divides refused RRsets. In place of earlier the provider may have data that the zone had, known from
-// the history; in place of fresh none.
+// In place of earlier the provider may have data known from the history, in place of fresh none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -121,8 +117,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	return earlier, fresh
 }
 
-// splitZoneless returns the error of a provider refusing each RRset for want of the zone. It returns nil if the
-// provider accepted an RRset, or was asked only for RRsets refused before.
+// splitZoneless returns nil if the provider accepted an RRset, or was asked only for RRsets refused before.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
@@ -146,8 +141,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of intent, which may be nil, and of all changes. If they exceed maxListed, or a
-// plan has no changes, it returns those of intent and true.
+// halfWritten returns the RRsets of intent, which may be nil, and of all changes. If they exceed maxListed, or a plan
+// has no changes, it returns those of intent and true.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -164,7 +159,7 @@ func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []deli
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets returns the sorted union, or rrsets and true if the union exceeds maxListed.
+// addRRsets returns rrsets and true if the sorted union exceeds maxListed.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)
@@ -174,7 +169,6 @@ func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetK
 	return all, unlisted
 }
 
-// listPuts yields the RRsets to write.
 func listPuts(p delivery.Plan) iter.Seq[delivery.RRset] {
 	if p.Changes == nil {
 		return p.All

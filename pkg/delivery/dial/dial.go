@@ -17,7 +17,7 @@ const dialTimeout = 10 * time.Second
 // LocalAddressError is returned for an address that needs the class's allowLocalAddresses.
 type LocalAddressError struct {
 	Address netip.Addr
-	// Kind is "a loopback", "a link-local", "a metadata" and the like, for a sentence.
+	// Kind is "a loopback", "a link-local", "a metadata" and the like.
 	Kind string
 }
 
@@ -29,8 +29,8 @@ func (e *LocalAddressError) Error() string {
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Control is called with each resolved address just before the connect: decimal addresses, changing names
-		// and aliases of localhost are resolved by then.
+		// Called with each resolved address just before the connect: decimal addresses, changing names and aliases of
+		// localhost are resolved by then.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -48,7 +48,7 @@ func AsLocal(err error) (*LocalAddressError, bool) {
 	return local, errors.As(err, &local)
 }
 
-// metadata has addresses of credentials of cloud machines, beside link-local addresses.
+// metadata has addresses of cloud credentials.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
@@ -59,12 +59,11 @@ var metadata = []netip.Addr{
 // amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future ones.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks with an embedded IPv4 address, and the positions of its octets. A network with several
-// possible positions has an entry for each.
+// carriers are IPv6 networks with an embedded IPv4 address, and the possible positions of its octets.
 var carriers = []struct {
 	network netip.Prefix
 	at      [4]int
-	turned  bool // every bit of it
+	turned  bool // each bit is inverted
 }{
 	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, false}, // NAT64, RFC 6052
 	// NAT64 with a local prefix (RFC 8215). Octet 8 is skipped (RFC 6052 §2.2).
@@ -120,7 +119,7 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// carriedKind is kindOf for an embedded address. At the wrong position of rfc8215 the octets may be zeros.
+// At the wrong position of rfc8215 the octets may be zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {
@@ -147,7 +146,7 @@ func kindOf(a netip.Addr) string {
 	case a.IsLinkLocalUnicast():
 		return "a link-local"
 	case a.IsUnspecified(), a.Is4() && thisNetwork.Contains(a):
-		return "an unspecified" // which connects to this machine
+		return "an unspecified" // connects to this machine
 	case a.IsMulticast(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return "a multicast"
 	}

@@ -24,18 +24,17 @@ var ErrConflict = errors.New("another worker or client changed the delivery")
 // Store keeps states, and is safe for concurrent use with different Keys.
 type Store interface {
 	// Load reads the present state, past every cache: the fence depends on it. A missing delivery is the zero State,
-	// not an error.
+	// no error.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version. An empty Version creates the delivery. A delivery with data
-	// at the provider keeps the Zone from being deleted (S8.4). ErrConflict: the stored version is not
+	// Save writes a state and returns the new version. An empty Version creates the delivery. With data at the
+	// provider, a delivery keeps the Zone from being deleted (S8.4). ErrConflict: the stored version is not
 	// state.Version, or only one of the two exists.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete deletes the state after the data was removed or retained (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery: the recorded intent, and the fence before each call outside
-// (F22).
+// Lease is the right of an attempt to write a delivery: the intent, and the fence before each call outside (F22).
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
@@ -43,18 +42,15 @@ type Lease struct {
 	Grace  time.Duration
 	// Current fails if the attempt's class or zone is outdated.
 	Current func() error
-	// Limiter bounds the calls outside of all zones of the class together.
 	Limiter *rate.Limiter
 
-	mu sync.Mutex
-	// next is the state with the intent to record.
+	mu       sync.Mutex
 	next     delivery.State
 	recorded bool
 	// covered: the stored state permits only this worker to begin. begun: the fence has confirmed that.
 	covered, begun bool
-	// err is the first error of the fence, returned by all later calls.
-	err   error
-	watch *time.Timer
+	err            error
+	watch          *time.Timer
 }
 
 // PrepareFence prepares the fence for the calls described by next.
@@ -65,7 +61,7 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 }
 
 // PassFence is the Fence of an attempt. The first call records the intent, so that a later worker knows the RRsets
-// possibly half written; every further call checks the intent (F22). A covered worker only checks the own
+// possibly half written; every further call checks the intent (F22). A covered worker only checks its own
 // confirmation (State.Holder). The check of the store comes last, directly before the provider's call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
@@ -126,7 +122,6 @@ func (l *Lease) recordIntent(ctx context.Context) error {
 	return nil
 }
 
-// checkConfirmation fails if another worker wrote after this worker's confirmation.
 func (l *Lease) checkConfirmation(ctx context.Context) error {
 	m := l.Memory
 	now, err := l.ReadState(ctx, l.Key)
@@ -201,7 +196,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// boundStoring bounds a call of the Store. Stopping the Loop does not end the call: results must be stored.
+// Stopping the Loop does not end a call of the Store: results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

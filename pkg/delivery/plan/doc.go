@@ -5,8 +5,8 @@
 // removal of a zone.
 //
 // It promises: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is
-// marked Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far back as the zone's
-// history reaches.
+// marked Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far back as the history
+// reaches.
 //
 // It reads zones and their history and writes nothing. It does not know the memory or the schedule of deliveries.
 //

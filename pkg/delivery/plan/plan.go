@@ -21,13 +21,13 @@ type Source struct {
 	// Views holds the zones. Settled content is delivered (S7.2).
 	Views *zoneview.Set
 	// History returns the changes of each serial after since up to until, for serials too old for Views; nil for no
-	// such source. An error wrapping zoneview.ErrTrimmed tells that they are not kept any more.
+	// such source. An error wraps zoneview.ErrTrimmed if not kept any more.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
 	// Left returns the RRsets of an ended zone since a serial (S3.7); nil if unknown.
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the content to deliver, nil for none: the settled content, or the content at zone.Frozen.
+// FindDeliverable returns the settled content, or the content at zone.Frozen; nil for none.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -46,7 +46,6 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	return settled
 }
 
-// readChanges returns the changes of each serial after since, up to until.
 func (s Source) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	if since == until {
 		return nil, nil
@@ -68,7 +67,6 @@ func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	}
 }
 
-// listOwed returns the RRsets of an intent, nil if it does not list all.
 func listOwed(i *delivery.Intent) []delivery.RRsetKey {
 	if i.Unlisted {
 		return nil
@@ -77,7 +75,7 @@ func listOwed(i *delivery.Intent) []delivery.RRsetKey {
 }
 
 // MakePlans returns the plans from state to snapshot. After a partial write of unknown extent, the first plan writes
-// the whole zone, and a second plan removes RRsets left behind.
+// the whole zone, and a second removes RRsets left behind.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
@@ -128,7 +126,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	}
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
-	// All has the RRsets to write. Only those to remove are left.
+	// All has the RRsets to write; only removals are left.
 	removed := slices.DeleteFunc(owed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []delivery.Plan{plan}, nil
@@ -152,7 +150,7 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
-// undoChanges returns the RRsets touched by changes, as they were before. Names outside the zone are left out.
+// undoChanges leaves out names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
@@ -180,9 +178,9 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindTouched returns the RRsets changed since a worker confirmed state without recording an intent; nil after a
-// recorded intent, or if they are unknown. once reports whether no RRset was changed more than once. The other
-// worker writes differences from there, so its write of an RRset changed once is the present content.
+// FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil after an intent, or if
+// unknown. once: no RRset was changed more than once. The other worker writes differences from there, so its write of
+// an RRset changed once is the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -227,8 +225,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval returns the plan to remove the zone in state from the provider. Without a snapshot of that name it has
-// only the RRsets in left and in the intent. The provider removes those, and RRsets known there to be ours.
+// PlanRemoval returns the plan to remove the zone in state. Without a snapshot of that name it has only the RRsets in
+// left and in the intent. The provider removes those, and RRsets known there to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

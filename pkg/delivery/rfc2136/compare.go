@@ -25,13 +25,12 @@ const maxTheirs = 256
 // maxTransfer bounds the memory of a transfer, in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
-// contents has the RRsets of a zone at the server, and the types at each name.
 type contents struct {
 	sets  map[delivery.RRsetKey]delivery.RRset
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone transfers the zone, without records outside the zone and records made by a signing server.
+// fetchZone leaves out records outside the zone, and records made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -83,7 +82,6 @@ func same(a, b delivery.RRset) bool {
 	return sameData(a, b) && (a.TTL == b.TTL || len(a.Data) == 0)
 }
 
-// without returns a without the data of b.
 func without(a, b delivery.RRset) delivery.RRset {
 	gone := map[string]bool{}
 	for _, data := range b.Data {
@@ -93,7 +91,6 @@ func without(a, b delivery.RRset) delivery.RRset {
 	return a
 }
 
-// findDifferences returns the changes from the server's zone to the plan's, for want of a history.
 func (w *work) findDifferences(held contents) []delivery.Change {
 	var changes []delivery.Change
 	for want := range w.plan.All {
@@ -133,7 +130,7 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 	return changes
 }
 
-// compareZone compares the server's zone with the plan's. An RRset replaced by foreign data is Differing.
+// An RRset replaced by foreign data is Differing.
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 	left := maps.Clone(held.sets)
@@ -157,7 +154,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges revises changes whose prerequisites failed, by the server's zone. Before is the server's RRset.
+// reviseChanges revises changes whose prerequisites failed. Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -166,7 +163,6 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 		switch {
 		case same(is, change.After):
 		case len(change.After.Data) == 0:
-			// Our records are removed; those of another client stay.
 			if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
@@ -179,9 +175,9 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// setKnownConflictsAside sets aside the changes that still conflict with the foreign data of the last comparison,
-// and returns the others. A single message of prerequisites checks all of that data. Otherwise a zone with a
-// conflict would be transferred for each of its changes.
+// setKnownConflictsAside sets aside the changes that still conflict with the foreign data of the last comparison. A
+// single message of prerequisites checks all of that data: otherwise each change of a zone with a conflict would cost
+// a transfer.
 func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -224,8 +220,8 @@ func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Ch
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours, or the class replaces foreign data. An RRset is ours if the
-// zone had it at a serial that may be at the server, so the answer is the same after a restart.
+// An RRset is ours if the zone had it at a serial that may be at the server, so the answer is the same after a
+// restart.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -239,8 +235,8 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
 }
 
-// subtractOurs returns the server's RRset without our records. A refused or half-written RRset is either a version
-// of ours or foreign. Other clients may have added records to any other RRset, and only our records go.
+// A refused or half-written RRset is either a version of ours or foreign. Other clients may have added records to any
+// other RRset, and only ours go.
 func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -258,7 +254,7 @@ func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.
 	return is
 }
 
-// owed reports whether the RRset may be refused or half written; true for all if there are too many to list.
+// owed is true for all RRsets if there are too many to list.
 func (w *work) owed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
 }

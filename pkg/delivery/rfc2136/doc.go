@@ -8,11 +8,10 @@
 // it stays and is a Conflict, on the first delivery and after every restart, unless the class replaces it. Foreign
 // data at other names or of other types always stays. (2) Our records are removed one by one; of an RRset not known
 // to be ours none are. (3) Messages are signed, deciding answers are verified, and an update is a transaction of the
-// server: the changes of a serial are one update if they fit 64 KiB. (4) A refused record is set aside and named;
-// the others are delivered.
+// server: the changes of a serial are one update if they fit 64 KiB. (4) A refused record is set aside and named; the
+// others are delivered.
 //
-// It does not know the server's own data: the SOA with the serial, the NS at the apex, and signatures. It creates no
-// zones.
+// It does not know the server's own data: the SOA, the NS at the apex, and signatures. It creates no zones.
 //
 // Read provider.go first, then update.go for the messages and compare.go for the ownership of data.
 package rfc2136

@@ -27,7 +27,7 @@ import (
 type Config struct {
 	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer is the source of transfers for comparisons, in the same form; empty: Server.
+	// TransferServer is the source of transfers, in the same form; empty: Server.
 	TransferServer string
 	// Key signs with hmac-sha256, hmac-sha384 or hmac-sha512.
 	Key transfer.Key
@@ -41,15 +41,13 @@ type Config struct {
 type Provider struct {
 	config Config
 
-	// order moves RRsets that the server refused alone behind the others.
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// theirs has the foreign data in place of a zone's RRsets at the last comparison, by UID. It saves transfers; no
-	// decision depends on it.
+	// theirs has the foreign data in place of a zone's RRsets at the last comparison, by UID. No decision depends on
+	// that.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
-	// last is the last delivered zone.
-	last name.Name
+	last   name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -140,8 +138,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// explainMissingZone explains a removal that finds no zone at the transfer server. If another server receives the
-// updates, it asks that server, which has the data.
+// If another server receives the updates, it has the data, and explainMissingZone asks it.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -172,8 +169,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound: the server answers without serving the
-// zone.
+// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound: the server answers without serving the zone.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -215,7 +211,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// isBrokenRcode reports whether no working server answers a question for an SOA with rcode.
+// No working server answers a question for an SOA with such an rcode.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
@@ -233,20 +229,16 @@ func (p *Provider) Close() error { return nil }
 
 type work struct {
 	*Provider
-	plan  delivery.Plan
-	fence delivery.Fence
-	wait  time.Duration
-	conn  net.Conn // nil if there is none, or it was lost
-	// proven: an answer was signed with the key.
+	plan   delivery.Plan
+	fence  delivery.Fence
+	wait   time.Duration
+	conn   net.Conn // nil if there is none, or it was lost
 	proven bool
-	// failed has the reason for each RRset set aside. accepted are those that the server accepted, alone those
-	// refused alone.
+	// failed has the reason for each RRset set aside; alone are those refused alone.
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
-	// theirs are the foreign RRsets in conflict.
-	theirs map[delivery.RRsetKey][]delivery.RRset
-	// steps are Plan.History by RRset, nil until needed.
-	steps map[delivery.RRsetKey][]step
+	theirs          map[delivery.RRsetKey][]delivery.RRset
+	steps           map[delivery.RRsetKey][]step
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
@@ -264,7 +256,7 @@ func (w *work) end() {
 	}
 }
 
-// askServer sends a message within the call timeout and returns the answer. The error is a *delivery.Error.
+// The error is a *delivery.Error.
 func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()
@@ -290,7 +282,6 @@ func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, er
 	return answer, nil
 }
 
-// isServerOwned reports whether an RRset is the server's own: the SOA, or the NS at the apex.
 func (w *work) isServerOwned(key delivery.RRsetKey) bool {
 	return key.Type == rdata.SOA || key.Type == rdata.NS && key.Name == w.plan.Zone
 }

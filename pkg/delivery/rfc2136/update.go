@@ -22,13 +22,12 @@ const (
 	// maxUpdate bounds the records of an update, in octets: 64 KiB less the header, the zone and the largest
 	// signature.
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
-	// maxReviews bounds the repeated transfers of a zone that another client changes meanwhile.
+	// maxReviews bounds the transfers of a zone that another client changes meanwhile.
 	maxReviews = 3
-	// maxIsolating bounds the updates of a delivery that search for refused records: for records not refused before,
-	// and again for the others.
+	// maxIsolating bounds the updates of a delivery in search of refused records: for records not refused before, and
+	// again for the others.
 	maxIsolating = 64
-	// soon is the delay before the search continues.
-	soon = 5 * time.Second
+	soon         = 5 * time.Second
 )
 
 type written struct {
@@ -50,12 +49,12 @@ func (w written) octets() int {
 	return n
 }
 
-// write sends changes in as few updates as possible, all changes of a name in the same. revise adapts changes whose
+// write sends changes in as few updates as possible, those of a name together. revise adapts changes whose
 // prerequisites failed to the server's zone.
 type write struct {
 	*work
 	revise func(changes []delivery.Change, held contents) []delivery.Change
-	// isolated counts updates of the search. held is the zone during the search, nil until needed.
+	// held is the zone during the search, nil until needed.
 	isolated int
 	held     *contents
 }
@@ -143,13 +142,12 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind reports whether to send a change without a prerequisite. If the class replaces foreign data and the plan
-// is uncertain, so are writes, and removals without a history.
+// If the class replaces foreign data, writes of an uncertain plan are blind, and removals without a history.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange encodes a change: prerequisites, deletions, additions (RFC 2136 §2.4, §2.5).
+// encodeChange encodes prerequisites, deletions, additions (RFC 2136 §2.4, §2.5).
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
@@ -247,7 +245,6 @@ func (w *work) newUpdate(batch []written) *mdns.Msg {
 	return m
 }
 
-// reviseBatch transfers the zone and sends the changes still to be made.
 func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) error {
 	if reviews == maxReviews {
 		return delivery.Errorf(delivery.ReasonServerError, "%s: another client keeps changing what this zone changes; "+
@@ -264,7 +261,6 @@ func (w *write) reviseBatch(ctx context.Context, batch []written, reviews int) e
 	return w.writeAll(ctx, w.revise(changes, held), true, reviews+1)
 }
 
-// findMissedAliases returns the CNAMEs that the server ignored.
 func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]written, error) {
 	var missed []written
 	for _, one := range batch {
@@ -285,7 +281,6 @@ func (w *write) findMissedAliases(ctx context.Context, batch []written) ([]writt
 	return missed, nil
 }
 
-// isolateRefused finds the refused changes, if the server accepts updates of the zone at all.
 func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, reviews int) error {
 	answer, err := w.askServer(ctx, w.newUpdate(nil))
 	if err != nil {
@@ -324,8 +319,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation ends the search and sets the batch aside: no tenant can block the confirmation of another's records
-// by refused records. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation ends the search and sets the batch aside: no tenant can block the confirmation of another's records by
+// refused records. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)
@@ -343,7 +338,6 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 	return nil
 }
 
-// hasNewRefusal reports whether an RRset was refused alone for the first time, and the order can remember that.
 func (w *work) hasNewRefusal() bool {
 	known := w.order.Failed(w.plan.Zone)
 	for key := range w.alone {
@@ -362,7 +356,6 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
-// standsAtServer reports whether the server has our data in place of a removal. The first call transfers the zone.
 func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)

@@ -18,13 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Errors of the fence beside ErrFenced.
 var (
 	errSuperseded = errors.New("class or zone changed; what is written would be out of date")
 	errStopping   = errors.New("the loop is stopping")
 )
 
-// attempt performs the actions of a delivery until decision.Next returns DoWait or an action ends the attempt.
 type attempt struct {
 	key      delivery.Key
 	config   *Config
@@ -36,7 +34,7 @@ type attempt struct {
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// removing is set during a removal, which ignores the pause of a zone.
+	// removing ignores the pause of a zone.
 	removing bool
 }
 
@@ -93,7 +91,6 @@ func (a *attempt) logWait(act decision.Action) {
 		act.Until)
 }
 
-// performAction performs an action. more is false if the action ends the attempt.
 func (a *attempt) performAction(ctx context.Context, act decision.Action) (more bool) {
 	m, f := a.memory, &a.facts
 	switch act.Do {
@@ -141,7 +138,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// storeOutcome stores and reports the end of an attempt. A retry with the same failure writes nothing.
+// A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -169,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// storeFailed schedules a retry after an error of the Store. The failure is not the provider's, and not reported.
+// The failure is not the provider's, and not reported.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -183,8 +180,7 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// checkStopped reports whether the fence, or the end of the Loop, stopped the attempt. The provider's answer then
-// means nothing.
+// If the fence, or the end of the Loop, stopped the attempt, the provider's answer means nothing.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -192,10 +188,10 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		if next, owed := a.memory.StateStopped(&a.facts); began && owed {
-			_ = a.lease.SaveState(ctx, next) // Otherwise another worker takes over the intent.
+			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes over the intent
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return false // The call ended during the wait for the rate limit: an ordinary failure.
+		return false // ended during the wait for the rate limit: an ordinary failure
 	default:
 		a.storeFailed(ctx, "check", err)
 	}
@@ -240,7 +236,6 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 	a.storeOutcome(ctx, done)
 }
 
-// completePlan adds to a plan the fields that do not depend on the zone.
 func (a *attempt) completePlan(plan *delivery.Plan) {
 	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.ServerNames()
 }
@@ -308,8 +303,7 @@ func (a *attempt) removeZone(ctx context.Context) {
 	a.forgetZone(ctx, name.Name{})
 }
 
-// forgetZone deletes the state of a delivery with nothing at the provider. absent is the name of a zone that the
-// provider has lost, zero for none.
+// absent is a zone that the provider has lost, zero for none.
 func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	if err := a.lease.DeleteState(ctx); err != nil {
 		a.storeFailed(ctx, "delete", err)
@@ -347,8 +341,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall counts a call and turns a panic of the provider into an error: the content of a zone must not stop other
-// zones (attack 60).
+// A panic of a provider becomes an error: the content of a zone must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -366,8 +359,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider calls a provider's method. When the Loop stops, the call in flight has some time to end, so that
-// little arrives later; the fence stops further calls.
+// When the Loop stops, the call in flight has some time to end, so that little arrives later.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

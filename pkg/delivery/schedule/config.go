@@ -15,7 +15,7 @@ import (
 
 // Config of a Loop. Fields without a default are required.
 type Config struct {
-	// Identity of this process, unique forever: the fence tells workers apart by identity.
+	// Identity of this process, unique forever: the fence tells workers apart by it.
 	Identity string
 	plan.Source
 	Store    lease.Store
@@ -25,10 +25,10 @@ type Config struct {
 	// Lease is how long another process may still believe to be the active worker after it lost the lease. When Run
 	// stops, a call in flight ends within half a lease. 0: 15 s.
 	Lease time.Duration
-	// CallTimeout bounds a call outside. 0: half of Lease.
+	// CallTimeout of a call outside. 0: half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds the attempts of a class at a time. A tenant has at most half of them, a second tenant half of
-	// the rest, and so on. 0: 16.
+	// Workers bounds the simultaneous attempts of a class. A tenant has at most half, a second tenant half of the
+	// rest, and so on. 0: 16.
 	Workers int
 	Backoff delivery.Backoff
 }
@@ -41,29 +41,25 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is the time for calls in flight to end after Run was stopped. After half a lease, a worker with the next
-// lease can rely on their end.
+// grace is the time for calls in flight to end after Run was stopped. A worker with the next lease can rely on it.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // repeatAfter is the time until no call of a worker that lost its intent can arrive any more: a lease, and the
 // timeout of a call begun at the end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer receives the events of attempts. Observe is called on the worker, and must not block for long.
+// Observer receives the events of attempts, on the worker, and must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of the Loop, called from many goroutines.
+// Metrics counts the work of the Loop, from many goroutines.
 type Metrics interface {
-	// Called counts a call of a provider's method.
 	Called(call Call)
-	// Delivered records a confirmed serial, and the time since the Loop saw the settled serial.
+	// Delivered records a confirmed serial, and the time since the Loop saw it.
 	Delivered(class string, lag time.Duration)
-	// Drifted counts the RRsets found by a comparison: each missing and differing RRset once until the repair, and
-	// the growth of foreign RRsets since the last comparison.
+	// Drifted counts each missing and differing RRset once until the repair, and the growth of foreign RRsets.
 	Drifted(class string, missing, differing, foreign int)
-	// Fenced counts an attempt that ended because another worker has the zone.
 	Fenced(class string)
 }
 
@@ -71,7 +67,6 @@ type Call struct {
 	Class, Provider string
 	// Method is "Deliver", "Withdraw", "Verify", "Health" or "Close".
 	Method string
-	// Reason and Code are those of the Error, empty on success.
 	Reason delivery.Reason
 	Code   string
 }

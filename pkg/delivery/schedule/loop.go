@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. It is level-triggered: several changes during
-// an attempt lead to a single further attempt. Safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes. Several changes during an attempt lead to one
+// further attempt. Safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -49,8 +49,7 @@ type knownClass struct {
 	provider *shared
 	limiter  *rate.Limiter
 	queue    queue
-	// lost is when AskLast found a server that had lost a zone, last.
-	lost time.Time
+	lost     time.Time
 }
 
 // item is a (zone, class) pair with at most one worker.
@@ -60,21 +59,18 @@ type item struct {
 	zone  *knownZone
 
 	// Guarded by Loop.mu, up to behind. withdrawn: the class has nothing of the zone. delivered: the class has
-	// confirmed a serial of the zone; the zone leaves former classes after all classes in force have confirmed.
+	// confirmed a serial of the zone; the zone leaves former classes after all classes in force have.
 	job
 	withdrawn, delivered bool
-	// changed is when the oldest undelivered change was seen, since when the oldest unconfirmed change was seen.
+	// changed is when the oldest undelivered change was seen, since the oldest unconfirmed one.
 	changed, since time.Time
-	// failing, confirmed and behind are copies from the memory, for Status.
-	failing   bool
-	confirmed serial.Serial
-	behind    []string
+	failing        bool
+	confirmed      serial.Serial
+	behind         []string
 
-	// The worker's own.
 	decision.Memory
 }
 
-// shared closes a provider after the last use.
 type shared struct {
 	delivery.Provider
 	uses   int // guarded by Loop.mu
@@ -177,7 +173,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class; false while a zone is at the class, or being removed from there.
+// RemoveClass forgets a class; false while a zone is there, or being removed.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,8 +242,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health calls the provider's Health, without waiting for other calls of the class. If the provider is healthy, or
-// cannot tell, deliveries that failed because of the class are retried at once.
+// Health calls the provider's Health, without waiting for other calls of the class. If healthy, or if the answer does
+// not tell, deliveries that failed because of the class are retried at once.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -274,12 +270,12 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the shortest time between two rounds of comparisons after AskLast: a server with several machines at
-// an address may answer from a newer and an older machine in turns.
+// lostInterval is the shortest time between two rounds of comparisons after AskLast: several machines at an address
+// may answer in turns.
 const lostInterval = time.Minute
 
-// AskLast asks the servers of a class for the zones that they confirmed last (Provider.AskLast). If a server has lost a
-// zone, each zone of the class is compared at once.
+// AskLast asks the servers of a class (Provider.AskLast). If one has lost a zone, each zone of the class is compared
+// at once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -311,13 +307,13 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 // ClassStatus is a snapshot of a class.
 type ClassStatus struct {
 	Name string
-	// Zones counts the zones to deliver or remove. Of them, Waiting wait for a worker, and Failing failed last.
+	// Zones counts the zones to deliver or remove: Waiting wait for a worker, Failing failed last.
 	Zones, Waiting, Failing int
 	// Oldest is when the oldest unconfirmed change was seen, zero for none.
 	Oldest time.Time
-	// Behind names the servers without the confirmed or current serial of some zone, when last asked.
+	// Behind names the servers without the confirmed or current serial of some zone.
 	Behind []string
-	// PausedUntil is the end of the pause that the class's provider asked for, zero for none.
+	// PausedUntil is the end of the provider's pause, zero for none.
 	PausedUntil time.Time
 }
 
@@ -360,7 +356,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// findLag returns since when a change waits for the confirmation of a class in force, zero for no wait.
+// findLag returns since when a change waits, zero for no wait.
 func (l *Loop) findLag(z *knownZone, i *item) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove {
 		return time.Time{}
@@ -388,7 +384,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// releaseProvider ends a use of a provider; with closing, the Loop's own use. mu is held.
+// With closing, the Loop's own use ends. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
@@ -433,7 +429,7 @@ func (l *Loop) enqueueZone(z *knownZone) {
 	}
 }
 
-// startItem starts a worker with an attempt. mu is held.
+// startItem is called with mu held.
 func (l *Loop) startItem(i *item) {
 	a := l.newAttempt(i)
 	if i.class.provider != nil {
@@ -444,7 +440,7 @@ func (l *Loop) startItem(i *item) {
 	go l.workOnce(i, a, i.class.provider)
 }
 
-// newAttempt returns an attempt with the present zone and class. mu is held.
+// newAttempt is called with mu held.
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
@@ -465,7 +461,6 @@ func (l *Loop) newAttempt(i *item) *attempt {
 	return a
 }
 
-// checkCurrent fails if the class or the zone has changed since newAttempt.
 func (l *Loop) checkCurrent(i *item, a *attempt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -487,7 +482,6 @@ func (l *Loop) probe(c *knownClass) {
 	}
 }
 
-// listBehind names the servers without the confirmed or current serial.
 func listBehind(state *delivery.State) (names []string) {
 	for _, server := range state.Servers {
 		if server.Err != nil || server.Serial == 0 || state.Serial.Ahead(server.Serial) || state.Intent != nil &&

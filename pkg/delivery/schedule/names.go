@@ -14,14 +14,12 @@ import (
 )
 
 // names has the deliveries with a right to each name in a class. A provider has a single zone of a name for all
-// views: two deliveries of a name would mix their records there (H7). A delivery has the name in its state, and the
-// name claimed before. Guarded by Loop.mu.
+// views: two deliveries would mix their records there (H7). A delivery has the name in its state, and the name
+// claimed before. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are sorted by precedence: the first has the name. Further holders had the name before this process
-	// began.
+	// holders are sorted by precedence: the first has the name. Others had the name before this process began.
 	holders map[className][]*right
-	// awaited lists the deliveries waiting for a name held by another delivery; awaits has the name awaited by each.
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
 }
@@ -31,7 +29,6 @@ type className struct {
 	zone  name.Name
 }
 
-// right has the names of a delivery. Of two deliveries of a name, the earlier delivery has precedence.
 type right struct {
 	key  delivery.Key
 	rank precedence.Rank
@@ -50,7 +47,6 @@ func (r *right) before(other *right) int {
 	return cmp.Or(r.rank.Compare(other.rank), cmp.Compare(r.key.UID, other.key.UID))
 }
 
-// of returns the right of a delivery, and creates a missing one.
 func (n *names) of(key delivery.Key) *right {
 	r := n.rights[key]
 	if r == nil {
@@ -67,7 +63,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames replaces the names of a delivery, and returns the deliveries that waited for a name now given up.
+// setNames returns the deliveries that waited for a name now given up.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -90,7 +86,6 @@ func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	return waited
 }
 
-// setAwaited replaces the name awaited by a delivery; zero for none.
 func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	before := n.awaits[key]
 	if before == zone {
@@ -111,7 +106,7 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery to those in states and the claimed name. The result is as of setNames. A
+// updateNames sets the names of a delivery to those in states and the claimed name, and returns as setNames. A
 // leaving delivery claims and awaits no name; with over, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)

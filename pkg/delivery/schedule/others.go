@@ -14,8 +14,8 @@ import (
 )
 
 // Hold adds a stored delivery, or with the zero State removes it: before Run each stored delivery, later the writes
-// of other workers. The delivery has its names until the Loop itself works on it. Of two deliveries with the same
-// name, the earlier has precedence, and id decides for the same time.
+// of other workers. The delivery has its names until the Loop itself works on it. Of two deliveries of a name, the
+// earlier has precedence, and id decides for the same time.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.wakeAll(waited)
 }
 
-// wakeAll retries deliveries that waited for a name. mu is held.
+// wakeAll is called with mu held.
 func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
@@ -58,7 +58,7 @@ type othersOf struct {
 	item *item
 }
 
-// readClaims updates the names of the delivery, and returns its relations to other deliveries.
+// readClaims updates the names of the delivery first.
 func (o othersOf) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -75,8 +75,7 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName claims a name for the zone. False if another delivery has the name: that delivery is told, and this one
-// is retried when the name is free.
+// False if another delivery has the name: that delivery is told, and this one is retried when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -94,12 +93,11 @@ func (o othersOf) claimName(zone name.Name) bool {
 	l.updateNames(i)
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
-		other.queue.enqueueJob(&other.job) // If the other delivery is leaving, it need not wait for other classes now.
+		other.queue.enqueueJob(&other.job) // a leaving delivery need not wait for other classes now
 	}
 	return false
 }
 
-// setRemoved sets whether the class has nothing of the zone.
 func (o othersOf) setRemoved(withdrawn bool) {
 	o.loop.mu.Lock()
 	defer o.loop.mu.Unlock()
@@ -113,9 +111,8 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// replaced reports whether every class in force has the zone. Until then former classes keep the zone, to leave no
-// gap. An expelled class is removed at once: otherwise a tenant could keep the zone there by naming a class that
-// never works. mu is held.
+// Until every class in force has the zone, former classes keep it, to leave no gap. An expelled class is removed at
+// once: otherwise a tenant could keep the zone there by naming a class that never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -126,8 +123,7 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// handedOver reports whether a class in force has the zone at the same target. Removing the zone would remove the
-// data of that class. mu is held.
+// A removal would remove the data of a class in force with the same target. mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -136,7 +132,7 @@ func (l *Loop) handedOver(i *item) bool {
 	})
 }
 
-// leaving lists the classes from which the zone is still to be removed. mu is held.
+// leaving is called with mu held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

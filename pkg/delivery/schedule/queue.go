@@ -13,8 +13,7 @@ import (
 
 // job is run by a queue when enqueued and when the timer fires, by one worker at a time.
 type job struct {
-	queue *queue
-	// tenant shares the workers of the queue.
+	queue  *queue
 	tenant string
 	// start begins a run, with the mutex held; endRun ends it.
 	start func()
@@ -23,37 +22,33 @@ type job struct {
 	timer                               *time.Timer
 }
 
-// queue runs the jobs of a class, none of them while the class is paused. All methods need the mutex.
+// queue runs the jobs of a class, none while the class is paused. All methods need the mutex.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// open reports whether jobs may run. probe asks for the health of a paused class, without blocking (endPause).
+	// probe asks for the health of a paused class, without blocking (endPause).
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant, order those tenants, next first. runningOf counts the running jobs
-	// of each.
+	// ready has the waiting jobs of each tenant, order those tenants, next first.
 	ready     map[string][]*job
 	order     []string
 	runningOf map[string]int
 	waiting   int
 	running   int
-	// revision counts restartJobs.
-	revision int
-	// until is the end of the class's pause; failures counts pauses in a row.
-	until    time.Time
-	failures int
-	timer    *time.Timer
+	revision  int
+	until     time.Time
+	failures  int
+	timer     *time.Timer
 	// down: a job failed because of the class, and none succeeded since. failed has the jobs that failed so.
-	down   bool
-	failed map[*job]bool
-	// health tells how far a paused class trusts Health, asked at probeAt.
+	down    bool
+	failed  map[*job]bool
 	health  health
 	probeAt time.Time
 }
 
-// health is how far a paused class trusts the answer of Health.
+// health is how far a paused class trusts Health.
 type health int
 
 const (
@@ -101,8 +96,8 @@ func (q *queue) startNext() {
 	}
 }
 
-// takeNext returns the next job; tenants take turns. A tenant has at most as many workers as stay free: otherwise a
-// tenant with thousands of changes in as many zones could block all others.
+// Tenants take turns. A tenant has at most as many workers as stay free: otherwise thousands of changes of a tenant
+// could block all others.
 func (q *queue) takeNext() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -129,7 +124,6 @@ func (q *queue) takeNext() *job {
 	return nil
 }
 
-// setTimer sets the timer for the end of a pause, or for the next probe.
 func (q *queue) setTimer(wait time.Duration) {
 	q.stop()
 	if q.health != healthIgnored {
@@ -206,7 +200,6 @@ func (q *queue) endPause(revision int) {
 	}
 }
 
-// retryFailed runs at once all jobs that failed because of the class.
 func (q *queue) retryFailed() {
 	if !q.down {
 		return

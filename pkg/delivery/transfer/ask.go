@@ -22,7 +22,6 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Served is the answer of a server for a zone.
 type Served struct {
-	// Keys are the DNSKEY records, Serial is the serial of the SOA.
 	Keys   map[string]bool
 	Serial uint32
 }
@@ -53,7 +52,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 
 // ServedDS is the answer of a server of the parent for the DS of a zone.
 type ServedDS struct {
-	// Data of the DS records, and the longest TTL.
+	// TTL is the longest.
 	Data []string
 	TTL  time.Duration
 	// NoName: the zone's name does not exist: a parent may remove the delegation with the DS.

@@ -31,7 +31,6 @@ var digestKey = func() []byte {
 	return key
 }()
 
-// hashRecord returns the digest of a record. owner and data are in presentation format with absolute names.
 func hashRecord(owner string, t rdata.Type, ttl uint32, data string) (d digest) {
 	if t == rdata.SOA || t.BySigner() {
 		return d
@@ -87,8 +86,7 @@ func hashTransferred(rr mdns.RR) digest {
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 
-// readData returns the canonical text of a record's data, by way of the wire format: the library formats some types
-// differently.
+// By way of the wire format: the library formats some types differently.
 func readData(rr mdns.RR) (string, error) {
 	var generic mdns.RFC3597
 	if err := generic.ToRFC3597(rr); err != nil {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary, by the name of the secondary. A secondary restarted from
-// an old disk answers with an earlier serial of that zone.
+// confirmations has the last zone confirmed by each secondary, by name. A secondary restarted from an old disk
+// answers with an earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
 	last map[string]confirmation
@@ -29,7 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is the time after which a secondary without confirmations is not asked: it has left the class.
+// confirmationKept is the time after which a secondary without confirmations is not asked: it may have left the
+// class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// packetTimeout bounds the wait for an answer, followTimeout the wait of a Deliver for the secondaries,
-	// healthTimeout a health check.
+	// packetTimeout bounds the wait for an answer, followTimeout that of a Deliver for the secondaries, healthTimeout
+	// a health check.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is the largest answer over UDP, in octets, not fragmented on any link.
 	udpSize = 1232
@@ -33,13 +33,11 @@ const (
 type seen struct {
 	serial serial.Serial
 	err    *delivery.Error
-	// note is a remark without an error.
-	note string
+	note   string
 	// passing: the problem may be over in a moment.
 	passing bool
 }
 
-// probeSOA asks for the SOA over UDP, within limit.
 func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, limit time.Duration) seen {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -79,8 +77,8 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// explainAbsent returns the error for a zone that the secondary does not serve. BIND following a catalog recreates a
-// lost zone only after a transfer of the catalog, and transfers the catalog only after a change.
+// BIND following a catalog recreates a lost zone only after a transfer of the catalog, and transfers the catalog only
+// after a change.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {

@@ -24,26 +24,25 @@ import (
 // until its Delivery is deleted. So all primaries serve the same, restarted or not, and a fenced worker can neither
 // show nor hide a zone.
 type Members interface {
-	// Name returns the name of a member, zero for a zone that is none.
+	// Name of a member, zero for a zone that is none.
 	Name(uid string) name.Name
-	// Holder returns the UID of the member with the name, "" for none.
+	// Holder is the UID of the member with the name, "" for none.
 	Holder(zone name.Name) (uid string)
 }
 
 type Config struct {
 	Members     Members
 	Secondaries []Secondary
-	// Catalog is the catalog zone of the class, used by Health; zero for none.
+	// Catalog is the class's catalog zone, used by Health; zero for none.
 	Catalog name.Name
-	// Claims maps names of TSIG keys to their use by the class (delivery.Abilities): a primary has one key of a
-	// name.
+	// Claims maps names of TSIG keys to their use by the class (delivery.Abilities): a primary has one key of a name.
 	Claims map[string]string
-	// Served returns the zone's serial in this process, 0 for none, which may be later than a plan's. Latest reads
-	// the stored serial: a secondary may be notified before this process.
+	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
+	// stored serial: a secondary may be notified before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error
-	// if they are not kept. nil: none are kept.
+	// if not kept. nil: none are kept.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil: dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -88,7 +87,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries. The memory of their answers is common to both.
+// WithSecondaries returns a provider for other secondaries. Both share the memory of answers.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -100,8 +99,8 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits briefly for the secondaries. A longer wait would keep a
-// worker from other zones while one secondary is down.
+// Deliver makes the zone a member of the class and waits briefly for the secondaries: a longer wait would keep a
+// worker from other zones.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -150,8 +149,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{}, err
 }
 
-// Verify asks each secondary once. A secondary with the zone's serial has the content transferred from the primary.
-// Of a signing secondary the content is compared.
+// Verify asks each secondary once. A secondary with the zone's serial has the content transferred from the primary;
+// of a signing secondary the content is compared.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -160,8 +159,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that answers without serving
-// that zone is reachable, but its access to zones is unproven.
+// Health asks each secondary for the SOA of its catalog, or of the root. If it answers without serving that zone, its
+// access to zones is unproven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w",
@@ -214,8 +213,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// askSecondaries returns a row for each secondary. With wait, each is asked until it has the serial or followTimeout
-// is over. A transfer from a signing secondary may take longer.
+// With wait, each secondary is asked until it has the serial or followTimeout is over. A transfer from a signing
+// secondary may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -272,7 +271,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 		}
 	})
 	for i, s := range p.config.Secondaries {
-		if s.Signer != "" && rows[i].Err == nil { // The signer may have been asked later.
+		if s.Signer != "" && rows[i].Err == nil { // the signer may have been asked later
 			now := p.findBehind(s, plan, theirs[i])
 			rows[i].Serial, rows[i].Note = now.serial, now.note
 		}
@@ -280,7 +279,6 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	return rows
 }
 
-// resolveSerial returns the zone's serial at a secondary with own serials.
 func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	if s.Signs {
 		return p.askSigner(ctx, s, plan, theirs)
@@ -288,7 +286,7 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 	return p.findBehind(s, plan, theirs)
 }
 
-// reaches reports whether a server has the serial or a later serial; 0 is none.
+// reaches reports whether a server has the serial or a later one; 0 is none.
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
 // mayBeAhead reports whether a serial is later than every serial of the zone known here.

@@ -16,8 +16,7 @@ type Secondary struct {
 	Name string
 	Addr netip.AddrPort
 	// Key signs questions, and has to sign the answers; nil: neither.
-	Key *transfer.Key
-	// NoCatalog: the secondary does not follow the class's catalog.
+	Key       *transfer.Key
 	NoCatalog bool
 	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which
 	// this one transfers; "": it transfers from us.
@@ -29,8 +28,7 @@ type Secondary struct {
 
 func (s Secondary) ownSerials() bool { return s.Signs || s.Signer != "" }
 
-// ParseAddress parses an address of a class: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53", "2001:db8::1". The
-// default port is 53.
+// ParseAddress parses "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53" or "2001:db8::1". The default port is 53.
 func ParseAddress(text string) (netip.AddrPort, error) {
 	if at, err := netip.ParseAddrPort(text); err == nil && at.Port() != 0 {
 		return at, nil

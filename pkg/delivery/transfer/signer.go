@@ -22,20 +22,18 @@ import (
 )
 
 const (
-	// maxVersions bounds the kept digests of a zone, by serial. maxProven bounds a signer's serials kept with the
-	// zone's serial of each: servers behind a signer may lag by several.
-	maxVersions, maxProven = 64, 16
-	// transferTimeout bounds a transfer from a signer. A wait up to shortWait is slept before a transfer.
+	// maxVersions bounds the kept digests of a zone. maxProven bounds a signer's serials kept with the zone's serial
+	// of each: servers behind a signer may lag by several.
+	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far the class's pace may lag for the first transfer of a zone. After a start every zone has
+	// firstShare is how far the class's pace may lag for the first transfer of a zone: after a start every zone has
 	// its first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
 // After a transfer from a signer, the next transfer waits: the transfers of a zone use at most zonePace octets per
 // second and a fifth of the time, those of a class at most classPace octets per second and the time of two workers.
-// This bounds the load of a tenant writing into a large zone of a signer without differences. The first transfer of
-// a zone waits only if the class is more than firstShare behind.
+// This bounds the load of a tenant writing into a large zone of a signer without differences.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
@@ -52,8 +50,7 @@ func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond i
 }
 
 type signedZone struct {
-	mu sync.Mutex
-	// versions are the latest serials, newest last.
+	mu       sync.Mutex
 	versions []version
 	signers  map[string]*signer
 }
@@ -63,9 +60,8 @@ type version struct {
 	digest digest
 }
 
-// signer is the zone at a signing secondary after the last transfer.
 type signer struct {
-	// serial is the signer's own, 0 before the first successful transfer.
+	// serial is the signer's own, 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
@@ -106,8 +102,7 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// askSigner returns the zone's serial whose data the signer has. If the signer's own serial has changed, the zone is
-// transferred first.
+// If the signer's own serial has changed, the zone is transferred first.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
@@ -141,7 +136,6 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 	return z.compareSigner(p, plan, known)
 }
 
-// waitToTransfer returns the time until a transfer from the signer may begin.
 func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +146,6 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 	return max(0, time.Until(known.pace.free), time.Until(class))
 }
 
-// transferSigned transfers the signer's changes since the last transfer, or the whole zone.
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
 	theirs serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
@@ -220,7 +213,6 @@ func explainNoTransfer(s Secondary, err error) *delivery.Error {
 	return delivery.Errorf(reason, "%s signs, so what it has is found out by a transfer from it, which fails: %w", s.Name, err)
 }
 
-// compareSigner finds the zone's serial whose data a signer has.
 func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signer) seen {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -248,7 +240,6 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 	return at
 }
 
-// extendVersions adds the digests of the plan's serial and of later serials.
 func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	until := plan.Serial
 	if served := p.config.Served(plan.UID); served.Ahead(until) {
@@ -267,7 +258,7 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
-// followChanges adds the serials after the newest up to until, as far as their changes are known.
+// followChanges stops where the changes are unknown.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {
@@ -299,7 +290,6 @@ func (s *signer) addMatch(found match) {
 	}
 }
 
-// latest returns the last proven serials, zero for none.
 func (s *signer) latest() match {
 	if len(s.matches) == 0 {
 		return match{}
@@ -307,8 +297,7 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial at a secondary that transfers from a signer: the signer's serial theirs
-// proves it. A secondary that also transfers from us may have a serial of the zone itself.
+// A signer's serial theirs proves the zone's serial. A secondary that also transfers from us may have that itself.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
 		return seen{serial: theirs}

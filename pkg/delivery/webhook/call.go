@@ -29,8 +29,7 @@ import (
 const (
 	// maxRetryAfter bounds the delay that a server can impose on a class.
 	maxRetryAfter = time.Hour
-	// quotaRetry is the retry interval of a record over quota.
-	quotaRetry = 10 * time.Minute
+	quotaRetry    = 10 * time.Minute
 	// maxForeign bounds a quote of a server's answer, in characters.
 	maxForeign = 200
 )
@@ -43,9 +42,9 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request. If the server knows the nonce already, it sends the request once more with
-// another. before is called before each attempt, nil for requests without changes, and its error is returned
-// unchanged. Other errors are *delivery.Error and mean no answer.
+// callServer sends a signed request, and if the server knows the nonce already, once more with another. before is
+// called before each attempt, nil for requests without changes, and its error is returned unchanged. Other errors are
+// *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -66,7 +65,7 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 	}
 }
 
-// boundTimeout returns timeout, at most the class's; for 0 the class's.
+// boundTimeout returns the class's timeout for 0, and at most that.
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
@@ -98,7 +97,7 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	return got, nil
 }
 
-// newRequest returns a signed request with its own nonce, and the secrets sent. Errors are *delivery.Error.
+// Errors are *delivery.Error.
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 	unescaped, err := url.PathUnescape(path)
@@ -143,7 +142,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 }
 
 // explainUnreachable explains a request without an answer. The message has only text of this program and the system:
-// some errors contain the text of a foreign server that does not speak HTTP.
+// some errors contain the text of a foreign server.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -216,8 +215,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// readResponse parses an answer. failure is nil for success, and set for a 404. spoken: the answer is of the
-// protocol.
+// failure is nil for success, and set for a 404. spoken: the answer is of the protocol.
 func (got answer) readResponse() (response protocol.Response, spoken bool, failure *delivery.Error) {
 	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if spoken && *response.Success && got.status/100 == 2 {
@@ -229,8 +227,7 @@ func (got answer) readResponse() (response protocol.Response, spoken bool, failu
 	return response, spoken, got.explainFailure(response.Error, spoken)
 }
 
-// explainFailure explains an answer other than success. refusal is nil if the answer had none. spoken: the answer is
-// of the protocol.
+// refusal is nil if the answer had none. spoken: the answer is of the protocol.
 func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
@@ -303,7 +300,7 @@ func isProtocolCode(code string) bool {
 	return false
 }
 
-// retryAfter returns the delay in the header Retry-After, 0 for none (RFC 9110 §10.2.3).
+// retryAfter returns the delay in Retry-After, 0 for none (RFC 9110 §10.2.3).
 func (got answer) retryAfter() time.Duration {
 	text := got.header.Get("Retry-After")
 	wait := time.Duration(0)

@@ -26,26 +26,23 @@ import (
 type Config struct {
 	// Server is the base URL, http or https, without user, query and fragment.
 	Server string
-	// Timeout bounds a request; 0: 30 s.
+	// Timeout of a request; 0: 30 s.
 	Timeout time.Duration
 	// HMAC signs requests; nil: unsigned.
 	HMAC *HMAC
 	// CABundle has PEM certificates to verify the server's with; empty: the system's.
-	CABundle []byte
-	// ClientCertificate is presented to a server on request; nil: none.
+	CABundle          []byte
 	ClientCertificate *tls.Certificate
-	// BearerToken is sent in the Authorization header, over https only; empty: none.
-	BearerToken string
-	// AllowLocalAddresses permits connections to loopback, link-local and metadata addresses.
+	// BearerToken is sent over https only; empty: none.
+	BearerToken         string
 	AllowLocalAddresses bool
-	// OwnApexNS: the NS RRset at the apex is the provider's own (delivery.Abilities).
-	OwnApexNS bool
+	OwnApexNS           bool
 	// VerifyAtMost bounds the RRsets in a Verify, each a request, during which the zone's delivery waits. The next
 	// Verify continues after them. 0: 500.
 	VerifyAtMost int
 }
 
-// HMAC is the shared secret with its algorithm.
+// HMAC is the shared secret.
 type HMAC struct {
 	Algorithm protocol.Algorithm
 	Secret    []byte

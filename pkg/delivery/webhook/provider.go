@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Provider implements delivery.Provider for a class with a webhook.
+// Provider implements delivery.Provider.
 type Provider struct {
 	config    Config
 	base      *url.URL
@@ -38,11 +38,10 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// extensionsLife is how long the server's list of extensions is cached.
 const extensionsLife = 10 * time.Minute
 
 // Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed, with Confirmed at plan.Serial.
-// After an error it is unknown which writes arrived.
+// After an error some writes may have arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
@@ -55,7 +54,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
-// writeAll writes RRsets that failed earlier after the others, because an attempt may end before all are written.
+// RRsets that failed earlier are written after the others (delivery.WriteOrder).
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.order.Failed(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -88,7 +87,6 @@ func (w *writer) writeAll(ctx context.Context) error {
 	return w.writeNames(ctx, last)
 }
 
-// beginBehind starts the writes of RRsets that failed earlier, if any.
 func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	if behind == 0 {
 		return nil
@@ -98,8 +96,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeNames writes changes name by name. Removals of a name come first, because a CNAME and other types exclude
-// each other.
+// Removals of a name come first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -125,7 +122,7 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Remove deletes every RRset of the plan. The protocol cannot tell whether the RRset at the provider is ours.
+// Remove deletes every RRset of the plan: the protocol cannot tell whether the RRset at the provider is ours.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	err := func() error {
@@ -158,7 +155,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return w.report, err
 }
 
-// errNoGet: the server lacks the optional GET for records.
 var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
 
 // Verify asks for every RRset of the zone. The protocol has no list, so other RRsets are not found.
@@ -241,7 +237,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// askHealth calls GET /health and caches the extensions, even of an unhealthy server.
+// askHealth caches the extensions, even of an unhealthy server.
 func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
 	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {
@@ -267,7 +263,6 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	return health.Features, nil
 }
 
-// hasExtension reports whether the server has an extension, even if it is unhealthy.
 func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, extension string) (bool, error) {
 	p.mu.Lock()
 	extensions, fresh := p.extensions, time.Since(p.askedAt) < extensionsLife
@@ -321,12 +316,10 @@ func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	return keys
 }
 
-// skips reports whether the RRset is the provider's own.
 func (p *Provider) skips(zone name.Name, key delivery.RRsetKey) bool {
 	return p.config.OwnApexNS && isApexNS(zone, key)
 }
 
-// isApexNS reports whether key is the NS RRset at the apex, required in every zone.
 func isApexNS(zone name.Name, key delivery.RRsetKey) bool {
 	return key.Name == zone && key.Type == rdata.NS
 }

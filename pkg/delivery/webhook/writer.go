@@ -19,7 +19,7 @@ import (
 
 const (
 	// maxStreak RRsets failing in a row, with errors of unclear origin, lead to a GET /health. If the server is
-	// healthy, the rest of the zone is written, so that a tenant's unacceptable records do not block other tenants.
+	// healthy, the rest of the zone is written: a tenant's unacceptable records do not block other tenants.
 	maxStreak = 3
 	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; of RRsets that
 	// failed earlier, the rest is skipped. maxFailed bounds the failures of an attempt.
@@ -35,7 +35,6 @@ var least = time.Second
 
 const slack = 4
 
-// featureRetry is the retry interval of a record that needs an extension.
 const featureRetry = 10 * time.Minute
 
 type writer struct {
@@ -46,19 +45,15 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak counts failures in a row since a success or a healthy answer; failed and silent are those of the
-	// attempt.
+	// streak counts failures in a row since a success or a healthy answer.
 	streak, failed, silent int
-	// timeout bounds a write, slowest is the longest time of an answered write.
-	timeout, slowest time.Duration
-	full             *delivery.Error // the used-up quota: no new RRset is written
-	// last: only RRsets that failed earlier are left to write. spent: too many of them failed, and the rest is
-	// skipped.
+	timeout, slowest       time.Duration
+	full                   *delivery.Error // the used-up quota: new RRsets are not written one by one
+	// last: only RRsets that failed earlier are left. spent: too many of them failed, and the rest is skipped.
 	last, spent bool
 	// refused are permanently refused items; helped: a write succeeded after a refusal.
 	refused []item
 	helped  bool
-	// mayStay are RRsets whose removal may be refused.
 	mayStay map[delivery.RRsetKey]bool
 }
 
@@ -127,8 +122,7 @@ const (
 	notKnown
 )
 
-// needsExtension reports whether the server has an extension needed by an RRset. Without an answer, it sets the
-// RRset aside, or returns an error that ends the plan.
+// Without an answer, needsExtension sets the RRset aside, or returns an error that ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -168,7 +162,6 @@ func (w *writer) removeRRset(ctx context.Context, key delivery.RRsetKey) error {
 	return w.addItem(ctx, item{key: key, request: protocol.Request{Record: record, Operation: protocol.Delete}, path: path})
 }
 
-// addItem appends an item. If the batch is full, it writes the waiting items first.
 func (w *writer) addItem(ctx context.Context, i item) error {
 	body, err := protocol.Marshal(i.request)
 	if err != nil {
@@ -191,7 +184,6 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	return nil
 }
 
-// writeWaiting writes the waiting items: as a batch if the server has batches, else singly.
 func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
@@ -212,8 +204,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting writes the waiting items. Refused RRsets are retried if other writes succeeded since: the server may
-// refuse an MX before the address of its host, and the removal of an address before the RRset naming it.
+// Refused RRsets are retried if other writes succeeded since: the server may refuse an MX before the address of its
+// host, and the removal of an address before the RRset naming it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -234,7 +226,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch writes items in a single request. False asks for single writes.
+// False asks for single writes.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -249,7 +241,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
 		none.Reason == delivery.ReasonServerError) {
 		w.silent++
-		return false, nil // Some item may cause this; single writes find it.
+		return false, nil // some item may cause this; single writes find it
 	}
 	if err != nil {
 		return false, err
@@ -265,7 +257,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			(concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
-		return false, nil // The answer does not name the item; single writes find it.
+		return false, nil // the answer does not name the item; single writes find it
 	}
 	var ended error
 	for at, result := range response.Results {
@@ -274,7 +266,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 		if result.Success == nil || !*result.Success || result.Status/100 != 2 {
 			refusal = alone.explainFailure(result.Error, result.Success != nil)
 		}
-		// The server has processed all of them: later results count even if this result ends the attempt.
+		// The server has processed all items: later results count even if this result ends the attempt.
 		if err := w.recordOutcome(ctx, items[at], refusal, true); err != nil && ended == nil {
 			ended = err
 		}
@@ -316,8 +308,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome records the end of an item. An error ends the attempt. spoken: the answer was of the protocol, or
-// there was none.
+// An error ends the attempt. spoken: the answer was of the protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -396,7 +387,6 @@ func concernsClass(failure *delivery.Error) bool {
 	return failure.WholeClass && (isProtocolCode(failure.Code) || failure.Reason == delivery.ReasonRateLimited)
 }
 
-// isServerHealthy calls GET /health, to tell failures of RRsets from failures of the server.
 func (w *writer) isServerHealthy(ctx context.Context) bool {
 	_, err := w.provider.askHealth(ctx, w.plan.CallTimeout)
 	return err == nil

@@ -23,7 +23,7 @@ const (
 
 	// LabelResource is KIND/NAMESPACE/NAME of an endpoint's object.
 	LabelResource = "resource"
-	// labelOwned is the RRset name in a TXT endpoint of external-dns' registry.
+	// labelOwned is the RRset name in a registry's TXT endpoint.
 	labelOwned = "ownedRecord"
 )
 
@@ -80,7 +80,7 @@ func ParseName(text string) (name.Name, error) {
 	return name.Parse(strings.TrimSuffix(text, ".") + ".")
 }
 
-// OwnedName returns the name in a TXT endpoint of external-dns' registry; zero for other endpoints.
+// OwnedName returns the name in a registry's TXT endpoint; zero for other endpoints.
 func (e *Endpoint) OwnedName() (owned name.Name) {
 	if strings.EqualFold(e.RecordType, "TXT") && e.Labels[labelOwned] != "" && len(e.Targets) == 1 {
 		owned, _ = ParseName(e.Labels[labelOwned]) // an invalid name is zero

@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acme is the REST storage of the resource to which cert-manager posts the payloads of its DNS-01 webhook
-// solver.
+// Package acme is the REST storage of the payloads of cert-manager's DNS-01 webhook solver.
 //
 // It promises: (1) a challenge is solved under the zone rules of its resourceNamespace, if the caller may solve
 // there; (2) only a value of the TXT RRset at resolvedFQDN with the form of a DNS-01 response is written or removed;

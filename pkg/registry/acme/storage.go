@@ -36,14 +36,12 @@ type Writer interface {
 	Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
 	// Changes reports whether a message would change the namespace's records.
 	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)
-	// FindZone returns the apex of the closest zone of a view at or above a name.
 	FindZone(view string, fqdn name.Name) (name.Name, bool)
 }
 
 // Config configures the storage.
 type Config struct {
-	Writer Writer
-	// Authorizer checks the right to solve.
+	Writer     Writer
 	Authorizer authorizer.UnconditionalAuthorizer
 	// ClusterIssuers are namespaces of solvers that may solve for ClusterIssuers.
 	ClusterIssuers []string
@@ -100,7 +98,6 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return payload, nil
 }
 
-// verb is the right to solve challenges of a namespace.
 const verb = "solve"
 
 func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
@@ -127,7 +124,7 @@ func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 	return err
 }
 
-// response is the only text that is written: a SHA-256 digest in base64url without padding (RFC 8555 §8.4).
+// response is the only text written: a SHA-256 digest in base64url without padding (RFC 8555 §8.4).
 var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
@@ -180,15 +177,14 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports a wait of over a second. As an error, cert-manager's client would wait itself, in one of the few
-// workers of all namespaces; with a response only this Challenge waits.
+// isLater reports a wait of over a second. On an error, cert-manager's client would wait itself, in one of the few
+// workers of all namespaces; on a response only this Challenge waits.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
 }
 
-// explainLater returns the cause, whose text is constant: cert-manager retries at once when a Challenge's reason
-// changes.
+// explainLater returns a constant text: cert-manager retries at once when a Challenge's reason changes.
 func explainLater(err error) string {
 	if all := refusal.Of(err); len(all) > 0 {
 		return all[0].Message
@@ -196,7 +192,6 @@ func explainLater(err error) string {
 	return err.Error()
 }
 
-// unlessCleanUp returns "" for a cleanup: the challenge never existed.
 func unlessCleanUp(request *acme.ChallengeRequest, refusal string) string {
 	if request.Action == acme.ActionCleanUp {
 		return ""
@@ -218,7 +213,6 @@ func readChallenge(request *acme.ChallengeRequest, rr *update.RR) (view, refusal
 	return readView(request.Config)
 }
 
-// readView parses the solver's config.
 func readView(raw *runtime.RawExtension) (view, refusal string) {
 	var config struct {
 		View string `json:"view"`

@@ -24,8 +24,8 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// categories of namespaced kinds. "kubizone" is missing: kubectl get kubizone fails if the user may not list all
-// kinds, and tenants often have no rights on servers.
+// "kubizone" is missing: kubectl get kubizone fails if the user may not list all kinds, and tenants often have no
+// rights on servers.
 var categories = []string{"bind9"}
 
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {

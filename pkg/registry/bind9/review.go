@@ -16,8 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// reviewer checks that an author has the rights that the spec uses: service accounts with more rights act on the spec
-// (S11.6).
+// reviewer checks the author's rights: service accounts with more rights act on the spec (S11.6).
 type reviewer struct {
 	authorizer authorizer.UnconditionalAuthorizer
 	resource   string
@@ -25,13 +24,12 @@ type reviewer struct {
 
 type right struct {
 	group, resource, subresource string
-	// why names the use of the right.
-	why string
+	why                          string
 }
 
 var (
 	// serverRights suffice to run the same servers without the fleet. The right to create pods is not required: many
-	// users of Deployments lack the right.
+	// users of Deployments lack it.
 	serverRights = []right{
 		{group: "apps", resource: "deployments", why: "the servers of this object are run by Deployments that are made for its author"},
 		{resource: "services", why: "the servers of this object are reached by Services that are made for its author"},

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). As for a Deployment,
-// scaling needs no right to run servers (S11.6).
+// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). Scaling needs no right to
+// run servers (S11.6).
 type ScaleREST struct{ clusters *genericregistry.Store }
 
 var (
@@ -95,13 +95,10 @@ func scaleOf(cluster *bind9.Bind9Cluster) *autoscalingv1.Scale {
 	return scale
 }
 
-// scaledObject applies an update of a Scale to the cluster.
 type scaledObject struct{ scale rest.UpdatedObjectInfo }
 
-// Preconditions returns those of the request.
 func (s scaledObject) Preconditions() *metav1.Preconditions { return s.scale.Preconditions() }
 
-// UpdatedObject returns the cluster with the number in the request.
 func (s scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	cluster := old.DeepCopyObject().(*bind9.Bind9Cluster)
 	if cluster.ResourceVersion == "" {

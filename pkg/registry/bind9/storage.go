@@ -19,17 +19,13 @@ import (
 
 // Config configures the storage. All fields are required.
 type Config struct {
-	Scheme *runtime.Scheme
-	// RESTOptions has the options of the etcd storage.
+	Scheme      *runtime.Scheme
 	RESTOptions generic.RESTOptionsGetter
-	// Authorizer checks the rights of authors.
-	Authorizer authorizer.UnconditionalAuthorizer
-	// Rules are the platform's rules for servers.
-	Rules validation.FleetRules
+	Authorizer  authorizer.UnconditionalAuthorizer
+	Rules       validation.FleetRules
 }
 
-// NewStorage returns the storage by path. create of bind9instances/external is the right to an instance outside of
-// the cluster.
+// NewStorage returns the storage by path. create of bind9instances/external is the right to an external instance.
 func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9Cluster], error) {
 	paths := map[string]rest.Storage{
 		"bind9instances/external": kind.Permission{Of: bind9.Resource("bind9instances/external"), Object: &bind9.Bind9Instance{}},
@@ -48,7 +44,6 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 	return paths, clusters, nil
 }
 
-// completeKind sets the fields common to all kinds of the group.
 func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] {
 	of.GroupVersion = bind9.SchemeGroupVersion
 	of.Keep = func(_ context.Context, after, before T) { // the finalizer of delivery stays (S11.30)

@@ -16,13 +16,11 @@ import (
 )
 
 const (
-	// toldItems bounds the refusals in a message, not in the causes.
 	toldItems = 10
 	// maxOutcome bounds an audit annotation, in characters.
 	maxOutcome = 300
 )
 
-// errorOf returns the error of the set, or the refusals of its items; nil if none failed.
 func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	if failure := together.Failed(); failure != nil {
 		if _, ok := failure.(apierrors.APIStatus); ok {
@@ -57,7 +55,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	return nil
 }
 
-// withoutOutcome replaces the reason Timeout, of an unknown outcome, by ServerTimeout.
+// The reason Timeout means an unknown outcome.
 func withoutOutcome(e *apierrors.StatusError) error {
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
@@ -65,8 +63,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// errorOfItems returns the error of several items, with their common code, else 422, so that clients do not retry in
-// vain.
+// The code is the items' common one, else 422: clients must not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
@@ -116,7 +113,7 @@ func (x *item) listCauses() (causes []metav1.StatusCause) {
 	return causes
 }
 
-// fieldOf returns a Record's field as a path in the set; for a deletion, the item.
+// For a deletion, fieldOf returns the item.
 func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()

@@ -6,8 +6,7 @@
 // It promises (S10): (1) each item is a write of a Record by the set's user, authorized, admitted, audited and
 // counted like a request, which waits for the other items; (2) the error has all refusals, each with its
 // spec.items[N]; (3) a set ends with the request; (4) at most maxSets sets of several writes are in progress, and
-// maxSetsOfNamespace of a namespace; (5) if an item has an object of this process (RawExtension.Object), the object
-// is written.
+// maxSetsOfNamespace of a namespace; (5) an item's object of this process (RawExtension.Object) is written as such.
 //
 // It does not know how items are decided or writes served: the server provides both.
 //

@@ -25,7 +25,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/direct"
 )
 
-// item is a write of a Record in a set, with the outcome.
 type item struct {
 	index int
 	name  string
@@ -44,7 +43,6 @@ func (x *item) deletes() *v1alpha1.ChangeSetDelete { return x.of.Spec.Items[x.in
 
 func (x *item) creates() *runtime.RawExtension { return x.of.Spec.Items[x.index].Create }
 
-// member returns the field of the item that has the Record.
 func (x *item) member() string {
 	switch {
 	case x.deletes() != nil:
@@ -87,7 +85,7 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// readItem reads the write of an item. Invalid text is refused when the item is served.
+// Invalid text is refused when the item is served.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, From: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, of: set, write: w}
@@ -100,7 +98,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	if created := x.creates(); created != nil {
 		w.Verb, record = "create", created
 		if len(set.ManagedFields) > 0 {
-			w.ClientManager = set.ManagedFields[0].Manager // set by the generic server from User-Agent
+			w.ClientManager = set.ManagedFields[0].Manager // by the generic server from User-Agent
 		}
 	} else {
 		w.Options.Force = &set.Spec.Force
@@ -142,7 +140,7 @@ func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	set.Leave(x.index, x.failure != nil)
 }
 
-// serve calls the handler. A panic fails only the item.
+// A panic fails only the item.
 func (x *item) serve(ctx context.Context, handler Handler) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -171,7 +169,6 @@ func (x *item) fail(err apierrors.APIStatus) {
 	x.code, x.failure = int(status.Code), &status
 }
 
-// newContext returns the context of the write, which ends with the set's and has its user, span and logger.
 func (x *item) newContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, release := inprocess.Detach(ctx)
 	if user, ok := genericapirequest.UserFrom(ctx); ok {
@@ -210,7 +207,6 @@ func (x *item) reportStatus(set Set) v1alpha1.ChangeSetItemStatus {
 	return s
 }
 
-// ended: not written because of other items.
 func (x *item) ended() bool {
 	return x.failure != nil && x.failure.Reason == v1alpha1.StatusReasonChangeSetEnded
 }

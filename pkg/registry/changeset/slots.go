@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slots bound the sets in progress. A set acquires both slots before it sends an item, so that sets cannot deadlock;
-// the namespace's first, so that its waiting sets do not block others.
+// A set acquires both slots before it sends an item, so that sets cannot deadlock; the namespace's first, so that its
+// waiting sets do not block others.
 type slots struct {
 	all chan struct{}
 

@@ -27,7 +27,6 @@ import (
 
 // Set joins the writes of items in one transaction.
 type Set interface {
-	// Require sets prerequisites on the zone.
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
 	// Context marks a write under it as write i.
 	Context(ctx context.Context, i int) context.Context
@@ -39,7 +38,6 @@ type Set interface {
 	// Creates counts the writes that reached the commit and create a Record.
 	Creates() int
 	Abandon(cause error)
-	// Failed returns the error of the set as a whole, or nil.
 	Failed() error
 	// Unwritten reports, after all writes have left, whether certainly nothing was written.
 	Unwritten() bool
@@ -56,7 +54,6 @@ type Config struct {
 
 // Handler serves the writes of items (direct.Handler).
 type Handler interface {
-	// Decode parses the object of a write.
 	Decode(w *direct.Write, text []byte)
 	// Serve returns the response code with a Record or Status.
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)

@@ -6,8 +6,8 @@
 //
 // It promises: (1) a zone has one Delivery in a class, named after both, with an immutable spec; (2) a write of
 // status with an old resourceVersion is refused, and a PUT without any, so that a worker with an old plan notices the
-// successor; (3) a write of status changes nothing else; (4) status is written with the right to confirm for
-// the class alone, and has no serial ahead of the zone's settled one (S6.18).
+// successor; (3) a write of status changes nothing else; (4) status is written with the right to confirm for the
+// class alone, and has no serial ahead of the zone's settled serial (S6.18).
 //
 // It does not know how zones are delivered, nor which Records become Ready.
 //

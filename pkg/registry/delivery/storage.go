@@ -26,13 +26,11 @@ import (
 
 // Config of the kind. All fields are required.
 type Config struct {
-	// Authorizer is asked about confirm of the class.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Zones returns the storage of Zones.
-	Zones func() rest.Getter
+	Zones      func() rest.Getter
 }
 
-// NewKind returns the kind of Deliveries whose status only a user with the right to confirm for the class writes.
+// NewKind returns the kind of Deliveries.
 func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	of := Kind
 	status := kind.Status(validation.DeliveryStatusUpdate)
@@ -41,7 +39,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus returns the refusal of a status: Records become Ready by it (S6.18).
+// Records become Ready by a status (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	of := v1alpha1.Resource("dnsclasses")

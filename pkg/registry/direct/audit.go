@@ -20,13 +20,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Annotations set by filters.WithAuthorization.
 const (
 	decisionKey = "authorization.k8s.io/decision"
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-// auditWrite serves a write with an audit event, as filters.WithAudit does.
+// auditWrite follows filters.WithAudit.
 func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {
@@ -80,8 +79,7 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	return code, answer
 }
 
-// impersonatorOf returns the user who sent the request of a write as another user, by the audit event of the request;
-// nil: the user has sent it.
+// impersonatorOf returns the user who sent the request as another user; nil: none.
 func impersonatorOf(w *Write, as user.Info) user.Info {
 	if w.From == nil || as == nil {
 		return nil

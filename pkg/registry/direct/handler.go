@@ -41,15 +41,13 @@ type Storage interface {
 
 // Config is the server of the writes. Admission, AuditSink and AuditPolicy are optional.
 type Config struct {
-	Storage    Storage
-	Resource   schema.GroupVersionResource
-	Kind       string
-	Scheme     *runtime.Scheme
-	Serializer runtime.NegotiatedSerializer
-	// Schemas are the group's OpenAPI schemas.
-	Schemas    map[string]*spec.Schema
-	Authorizer authorizer.UnconditionalAuthorizer
-	// Equivalents maps the versions of the resource, for admission rules.
+	Storage     Storage
+	Resource    schema.GroupVersionResource
+	Kind        string
+	Scheme      *runtime.Scheme
+	Serializer  runtime.NegotiatedSerializer
+	Schemas     map[string]*spec.Schema
+	Authorizer  authorizer.UnconditionalAuthorizer
 	Equivalents runtime.EquivalentResourceMapper
 	Admission   admission.Interface
 	AuditSink   audit.Sink
@@ -66,8 +64,7 @@ type Handler struct {
 	interfaces admission.ObjectInterfaces
 	// deletes admits deletions; admit, other writes, in which admission must not damage managed fields.
 	deletes, admit admission.Interface
-	// decoder is strict.
-	decoder runtime.Decoder
+	decoder        runtime.Decoder
 }
 
 // New returns a Handler.
@@ -127,7 +124,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 			return
 		}
-		if len(w.strict) > 0 { // use the words of the patch decoder
+		if len(w.strict) > 0 { // the words of the patch decoder
 			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
 				w.strict = []error{err}
 			}
@@ -181,7 +178,6 @@ func refuseWrite(err error) (int, runtime.Object) {
 	return int(status.Code), status
 }
 
-// describeRequest returns the equivalent request.
 func (h *Handler) describeRequest(w *Write) *genericapirequest.RequestInfo {
 	info := &genericapirequest.RequestInfo{IsResourceRequest: true, Verb: w.Verb, APIPrefix: "apis", APIGroup: h.Resource.Group,
 		APIVersion: h.Resource.Version, Namespace: w.Namespace, Resource: h.Resource.Resource, Parts: []string{h.Resource.Resource},

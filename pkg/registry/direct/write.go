@@ -154,7 +154,6 @@ func (h *Handler) authorizeCreation(asked authorizer.AttributesRecord, validate 
 	}
 }
 
-// readPatch returns the fields to apply, and logs them to the audit event.
 func (w *Write) readPatch(ctx context.Context) (*unstructured.Unstructured, error) {
 	patch, decoded := w.Object.(*unstructured.Unstructured)
 	if !decoded {

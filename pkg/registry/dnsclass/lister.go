@@ -21,11 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister finds named DNSClasses in etcd, and default classes in a watch.
+// Lister finds named DNSClasses in etcd, for HaveNameServers in a watch, and default classes in that watch.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
-	// informer indexes the default classes.
 	informer cache.SharedIndexInformer
 }
 
@@ -98,8 +97,8 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing returns the classes that deliver the zone, named or default, and forbid deletionPolicy Retain. A
-// Bind9Cluster always does (S11.30). Absent classes are left out.
+// Withdrawing returns the classes, named or default, that deliver the zone and forbid Retain. A Bind9Cluster always
+// does (S11.30). Absent classes are left out.
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -128,7 +127,7 @@ func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 	return refs, nil
 }
 
-// defaultClasses returns the default classes for a namespace and view, sorted by name.
+// defaultClasses are sorted by name.
 func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	all, err := l.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {

@@ -18,15 +18,13 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// errOutdated reports a changed object. Metrics count a conflict.
+// Metrics count errOutdated as a conflict.
 var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; "+
 	"delete it again"))
 
 const attempts = 5
 
-// beginning is the object as first read.
 type beginning struct {
-	// cached: read the watch cache first.
 	cached bool
 	read   metav1.Object // nil: not read
 }
@@ -47,7 +45,7 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
-// checkUnchanged adds a check of uid, deletionTimestamp and finalizers, by which alone the store decides.
+// The store decides by uid, deletionTimestamp and finalizers alone.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {

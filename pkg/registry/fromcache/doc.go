@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromcache starts deletions from the watch cache, as the generic store starts updates. The generic store
-// reads etcd before a deletion, although the transaction checks again: a tenth of the time.
+// Package fromcache starts deletions from the watch cache. The generic store reads etcd before a deletion, although
+// the transaction checks again: a tenth of the time.
 //
 // It promises: (1) the object in etcd decides: if finalizers, uid or deletion mark have changed, the deletion starts
 // again in etcd; (2) objects absent in the cache, and deletions with preconditions, start in etcd; (3) if an object

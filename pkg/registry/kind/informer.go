@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer returns an informer of the watch cache, without a request to the API.
+// NewInformer returns an informer of the watch cache.
 func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -21,7 +21,7 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 			if err != nil {
 				return nil, err
 			}
-			// Its items share maps and slices with the watch cache.
+			// Items share maps and slices with the watch cache.
 			list, err := r.List(ctx, within)
 			if err != nil {
 				return nil, err
@@ -38,8 +38,8 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches all objects in the watch cache after a resourceVersion. Without one, the present objects come first,
-// as Added, then a bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
+// WatchAll watches the watch cache after a resourceVersion. Without one, the present objects come first, as Added,
+// then a bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
 func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
 	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}
 	if since == "" {

@@ -53,17 +53,15 @@ type Kind[T Object] struct {
 	// Warn is for a new or changed spec; WarnUpdate replaces it for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
-	// Check checks an object against other objects and rights, after admission. before is empty for a new object.
+	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected refuses deletions. It and CheckDeletion get the object that is deleted, not an earlier read.
+	// Protected refuses deletions. Protected and CheckDeletion get the object that is deleted, not an earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
-	// Subresources write a part of the object, by name.
-	Subresources map[string]Subresource[T]
+	Subresources  map[string]Subresource[T]
 
-	// Fields returns the selectable fields besides name and namespace.
 	Fields func(T) fields.Set
-	// Columns and Row are the output of `kubectl get`. Both are required.
+	// Columns and Row are the output of `kubectl get`. Required.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
 }
@@ -199,7 +197,7 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
-// ValidateObject has admission validate an object that is created and not stored. validate may be nil.
+// ValidateObject has admission validate an object that is not stored. validate may be nil.
 func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil
@@ -221,7 +219,7 @@ func (r *REST[T]) checkNew(further rest.ValidateObjectFunc) rest.ValidateObjectF
 	}
 }
 
-// checkUpdate returns a validation that calls further, then check; either may be nil.
+// check and further may be nil.
 func checkUpdate[T Object](check func(ctx context.Context, after, before T) error, further rest.ValidateObjectUpdateFunc,
 ) rest.ValidateObjectUpdateFunc {
 	if check == nil {

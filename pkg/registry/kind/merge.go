@@ -42,7 +42,7 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// keepMetadata restores metadata. The generic server handles managed fields.
+// The generic server handles managed fields.
 func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations
@@ -51,8 +51,7 @@ func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// heldBy returns the finalizers after a write of the subresource finalizers: kubi.zone/delivery as written, others as
-// before.
+// kubi.zone/delivery is as written, others as before.
 func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }

@@ -28,7 +28,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/decoding"
 )
 
-// patch is a request body, as far as read.
 type patch struct {
 	media  types.PatchType
 	strict bool
@@ -58,7 +57,6 @@ func WithApplied(ctx context.Context, text []byte) context.Context {
 // whole object, and in strategic merge patch and apply truncates too large numbers.
 type explained struct{ rest.UpdatedObjectInfo }
 
-// UpdatedObject returns the updated object, or BadRequest if a field does not fit.
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {
 	of := reflect.TypeOf(existing).Elem()
 	p, isPatch := ctx.Value(patchKey{}).(*patch)
@@ -88,7 +86,6 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 	return out, err
 }
 
-// checkTypes returns BadRequest if text does not fit a type.
 func (p *patch) checkTypes(text []byte, of reflect.Type) error {
 	if p.media == types.ApplyYAMLPatchType && !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the generic server reports the error

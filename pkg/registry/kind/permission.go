@@ -20,8 +20,7 @@ import (
 
 // Permission is a subresource whose create is only a permission. Discovery lists it for kubectl; requests get 405.
 type Permission struct {
-	Of schema.GroupResource
-	// Object is an empty object for discovery.
+	Of     schema.GroupResource
 	Object runtime.Object
 }
 
@@ -36,7 +35,7 @@ func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
 // Destroy does nothing.
 func (Permission) Destroy() {}
 
-// ConnectMethods returns POST, which is the verb create.
+// ConnectMethods returns POST, the verb create.
 func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }
 
 // NewConnectOptions returns none.
@@ -47,7 +46,7 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
 }
 
-// IsAllowed reports whether the user of ctx has a right on a resource.
+// IsAllowed reports whether the user of ctx has a right.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

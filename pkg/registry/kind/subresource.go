@@ -24,13 +24,13 @@ type Subresource[T Object] struct {
 	Validate func(after, before T) field.ErrorList
 	// NotOwned are fields that server-side apply cannot own here, besides spec and most metadata.
 	NotOwned []fieldpath.Path
-	// Check checks the part against other objects and rights, after admission. Optional.
+	// Check checks other objects and rights, after admission. Optional.
 	Check func(ctx context.Context, after, before T) error
 	// Written is called after each stored write. Optional.
 	Written func(after, before T)
 }
 
-// Status returns the subresource status of a kind whose whole status the controller sets.
+// Status returns the subresource status, if the controller sets the whole status.
 func Status[T Object](validate func(after, before T) field.ErrorList) Subresource[T] {
 	return Subresource[T]{Take: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
 		NotOwned: NotOwnedOfStatus(nil, nil)}
@@ -119,7 +119,6 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 	return &subresource[T]{&store, strategy.Of, strategy.sub.Check, strategy.sub.Written}
 }
 
-// Destroy does nothing: the store belongs to the resource.
 func (*subresource[T]) Destroy() {}
 
 // Update writes the part of an existing object. The uid of another object, such as a deleted predecessor, is a
@@ -137,7 +136,7 @@ func (s *subresource[T]) Update(ctx context.Context, name string, info rest.Upda
 		return written, nil
 	})
 	ctx, errs := withErrors(ctx)
-	// Do not create the object by server-side apply of the part.
+	// Server-side apply of the part does not create the object.
 	after, created, err := s.partStore.Update(ctx, name, info, onCreate, checkUpdate(s.check, onUpdate), false, options)
 	errs.addRules(err)
 	if err == nil && s.written != nil && len(options.DryRun) == 0 {

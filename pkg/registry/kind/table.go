@@ -34,8 +34,7 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition, by types, that is not True or announces the object's
-// end.
+// Message returns reason and message of the first condition, by types, that is not True or announces the end.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

@@ -23,12 +23,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ruleTable has the rules in force of all zones, sorted by zone.
 type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// open are the rules for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
-	// below has the fqdns of the zones that a zone delegates: public in the zone's entries, unlike others (S1.8).
+	// below has the fqdns of the zones that a zone delegates: public in its entries, unlike others (S1.8).
 	below map[types.NamespacedName]map[string]bool
 }
 
@@ -82,10 +81,9 @@ func split[T any](all []T, is func(T) bool) (others, those []T) {
 
 func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone, y.Zone) }
 
-// maxRuleOctets bounds the rules of an answer, beside their number.
 const maxRuleOctets = 512 << 10
 
-// listFor returns the bounded rules for a namespace in a view; "" is all.
+// view is "" for all.
 func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
 	octets := 0
 	all := slices.Concat(t.byNamespace[namespace], t.open)
@@ -104,8 +102,8 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules for all waiting questions, then rests four times as long: at any load it takes a fifth
-// of a processor. A question gets a reading begun after it came.
+// ruleReader reads all rules for all waiting questions, then rests four times as long: a fifth of a processor at any
+// load. A question gets a reading begun after it came.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

@@ -23,7 +23,7 @@ import (
 // Config configures the storage. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Admit checks the question against the namespace's budgets as a create.
+	// Admit checks the question against the namespace's budgets.
 	Admit func(ctx context.Context, asked *v1alpha1.Record) error
 	// Review decides about a Record without data.
 	Review             func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)

@@ -7,8 +7,7 @@
 // validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
 // (S7.3); (4) columns and field selectors suit kubectl get and watches of a zone.
 //
-// It does not know the zone that adopts a Record: the store below decides at commit, and a given function decides dry
-// runs.
+// It does not know the adopting zone: the store below decides at commit, and a given function decides dry runs.
 //
 // Read storage.go.
 package record

@@ -32,7 +32,6 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	Fields: fieldsOf, Columns: columns, Row: recordRow,
 }
 
-// Server-set parts of the status.
 var (
 	serverFields     = []string{"observedGeneration", "fqdn", "view", "zoneRef", "serial", "endsAt", "admission", "lastDeliveryError"}
 	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
@@ -62,7 +61,7 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// rrtype returns the canonical type: spec has any case or a number (S4.5).
+// spec has any case or a number (S4.5).
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// maxRulesTime bounds the wait for rules. On timeout there is no Warning.
+// On timeout there is no Warning.
 const maxRulesTime = time.Second
 
-// warnOfPatterns warns of each pattern without a rule for the namespace, so that every zone refuses the updates
-// (S13.1). By WarningNoRules a load drops the Warning if rules follow.
+// Every zone refuses the updates of a pattern without a rule for the namespace (S13.1). By WarningNoRules a load
+// drops the Warning if rules follow.
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()
@@ -68,7 +68,7 @@ func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	})
 }
 
-// behindStar returns the labels after the last "*" of an absolute pattern, or "." if none.
+// behindStar returns the labels after the last "*", "." if none.
 func behindStar(text string) string {
 	at := strings.LastIndexByte(text, '*')
 	_, behind, _ := strings.Cut(text[at+1:], ".")

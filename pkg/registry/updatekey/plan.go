@@ -78,14 +78,12 @@ func readRecord(r *v1alpha1.UpdateRequestRecord, path *field.Path) (rr update.RR
 	return rr, nil
 }
 
-// fieldManager of Records written by updates.
 const fieldManager = "dynamic-update"
 
-// share has the Records made by updates at a name.
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords divides the namespace's Records at a name into those made by updates and covered by the key, and
-// those not made by updates. Others are dropped.
+// divideRecords divides the Records at a name into those made by updates and covered by the key, and those not made
+// by updates. Others are dropped.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {
@@ -139,7 +137,7 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	return set, nil
 }
 
-// resolveSet resolves values without duplicates. The TTL is 0.
+// The TTL is 0.
 func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
 	set := update.RRset{Type: t}
 	for _, text := range texts {
@@ -157,7 +155,7 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// makeChange returns the write of a change. before may be nil, id "".
+// before may be nil, id "".
 func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
 		return rrsets.Change{Before: before}

@@ -41,7 +41,7 @@ func (*ShareREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 // Destroy does nothing.
 func (*ShareREST) Destroy() {}
 
-// Create returns the Records that updates made in the zone for the namespace, where the key covers the name.
+// Create returns the Records that updates made in the zone for the namespace, at names covered by the key.
 func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	_ *metav1.CreateOptions) (runtime.Object, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)

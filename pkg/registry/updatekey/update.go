@@ -41,16 +41,14 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 
 // Zones reads zones and Records. Reads for a namespace count in the namespace's budget.
 type Zones interface {
-	// FindZone returns the zone of a view with this apex.
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
-	// FindEnclosing returns the closest zone of a view at or above a name.
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
 	// RecordsOf returns the stored Records of a namespace at names of a zone, or ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
 	// ApexOf returns the RRsets made by the zone's spec, and the NS values of all namespaces at the apex, as written.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
-	// MayMake reports whether the spec of a zone may make RRsets at one of these names. It reads nothing.
+	// MayMake reports whether the spec of a zone may make RRsets at one of these names, without a read.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
 	// Judge checks prerequisites as a change set of the namespace. The cause is ZoneNotFound if the zone has no rule
 	// for the namespace.
@@ -161,7 +159,6 @@ func (w *Writer) Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update
 	return failure == nil && len(changes) > 0, err
 }
 
-// plan is a message in progress.
 type plan struct {
 	w       *Writer
 	key     *v1alpha1.UpdateKey
@@ -173,8 +170,7 @@ type plan struct {
 	status  v1alpha1.UpdateRequestStatus
 	// doubted: the Records were read again after an unmet prerequisite.
 	doubted bool
-	// taken counts attempts that failed on the name of another Record.
-	taken int
+	taken   int
 }
 
 func (p *plan) answer(rcode update.RCode, format string, args ...any) {
@@ -286,7 +282,7 @@ func (p *plan) checkNames() *update.Failure {
 	return nil
 }
 
-// notAuth has the same text for an absent zone and for a zone without rules for the namespace.
+// notAuth is the same for an absent zone and for a zone without rules for the namespace.
 func notAuth(zone name.Name, namespace string) string {
 	return fmt.Sprintf("there is no zone %s, or it has no rule for namespace %q", zone, namespace)
 }
@@ -296,8 +292,7 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record of an earlier attempt, or nil. An attempt is a transaction: all is written, perhaps
-// with changed prerequisites.
+// An attempt is a transaction: if a Record of it is found, all is written, perhaps with changed prerequisites.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -312,7 +307,6 @@ func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	return nil
 }
 
-// foldUpdates applies the updates to the current data.
 func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made map[name.Name]share, failure *update.Failure, err error) {
 	names := p.message.UpdatedNames()
 	records, err := p.w.zones.RecordsOf(ctx, p.at, p.in.fqdn, p.key.Namespace, names)
@@ -408,7 +402,6 @@ func (p *plan) takeError(ctx context.Context, err error) error {
 	return nil
 }
 
-// explainRefusal returns the sentences of a refusal without change set and item.
 func explainRefusal(status metav1.Status, refusals []refusal.Refusal) string {
 	if status.Code != http.StatusForbidden {
 		return strings.TrimSpace(status.Message)

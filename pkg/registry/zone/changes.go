@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// restart is the path from which a client starts over after 410.
 const restart = "zones/entries"
 
 func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
@@ -110,7 +109,6 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
-// prepareEnded prepares the answer for an ended zone before withdrawal.
 func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (
 	func(http.ResponseWriter) error, error) {
 	fqdn, change, err := s.Views.Left(ctx, zone, since)

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers checks the classes and namespaces that a Zone names. Absent ones get a Warning; so do missing name
-// servers and rules of a new Zone, whose before is empty.
+// Absent classes and namespaces get a Warning; so do missing name servers and rules of a new Zone, whose before is
+// empty.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -47,8 +47,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// checkClasses refuses a Zone if a named class does not admit the namespace or view. An update checks only added
-// classes: narrowing a class must not block other changes.
+// An update checks only added classes: narrowing a class must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -56,9 +55,9 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
-// checkRetain refuses deletionPolicy Retain if a class of the zone forbids it: data left at a provider would be in
-// the next owner's zone of the name (S8.4). If Retain came before the class forbade it, the spec keeps Retain, with a
-// Warning, but the zone is withdrawn.
+// checkRetain refuses Retain if a class of the zone forbids it: data left at a provider would be in the next owner's
+// zone of the name (S8.4). If the class forbade Retain later, the spec keeps Retain, with a Warning, but the zone is
+// withdrawn.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil

@@ -74,7 +74,6 @@ func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1
 	return func(w http.ResponseWriter) error { return writeEntries(w, zone, page, sources) }, nil
 }
 
-// snapshotFor returns the snapshot of a continue token, else the newest.
 func (s *streams) snapshotFor(ctx context.Context, zone *v1alpha1.Zone, token string) (Snapshot, continuation, error) {
 	if token == "" {
 		snapshot, err := s.waitForSnapshot(ctx, zone)
@@ -188,7 +187,7 @@ func beginTable(w http.ResponseWriter, columns []metav1.TableColumnDefinition) *
 	}{metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()}, columns}, "rows")
 }
 
-// writeRow writes a row. kubectl prints no row without an object of a kind.
+// kubectl prints no row without an object of a kind.
 func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	row := tableRow{Cells: cells}
 	row.Object.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: metav1.SchemeGroupVersion.String()}

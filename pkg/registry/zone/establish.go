@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is the subresource whose create is the permission for a standalone zone (S3.3). A custom verb
-// would be granted by every Role with all verbs on zones.
+// subresourceEstablish is the subresource whose create is the permission for a standalone zone (S3.3). Every Role
+// with all verbs on zones would grant a custom verb.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
@@ -62,7 +62,7 @@ func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb,
 		Subresource: subresource, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version})
 }
 
-// Create creates a Zone, and first checks the permission if the Zone may be standalone.
+// Create first checks the permission if the Zone may be standalone.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
@@ -79,8 +79,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update updates a Zone. The name is known only inside of the update, after patch and admission, perhaps under a
-// lock. A name that needs the permission ends the attempt, and the update starts again after the check.
+// Update starts again after a check of the permission: the name is known only inside of the update, after patch and
+// admission, perhaps under a lock.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked, needs := ctx, "", ""
@@ -102,7 +102,6 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 		errors.New("its domainName keeps changing; please read it and try again"))
 }
 
-// unasked refuses a name other than asked, and stores that name in needs.
 type unasked struct {
 	rest.UpdatedObjectInfo
 	asked string

@@ -54,7 +54,6 @@ func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	return "", err
 }
 
-// formatOf returns the format of a clause of Accept, or "".
 func formatOf(clause goautoneg.Accept) string {
 	if as := clause.Params["as"]; as != "" {
 		if as == "Table" && clause.Params["g"] == metav1.GroupName && clause.Params["v"] == "v1" && clause.Type == "application" &&
@@ -79,7 +78,7 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
-// writeError writes a Status in JSON in any format: a master file has none.
+// A Status is JSON in any format: a master file has none.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

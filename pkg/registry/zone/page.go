@@ -29,7 +29,6 @@ type continuation struct {
 func (p continuation) token() string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		// Strings and numbers always marshal.
 		panic(err)
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
@@ -86,7 +85,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			start = p.from.Name
 		}
 		if start == p.snapshot.Header().FQDN {
-			// The zero name stands for the SOA, the first entry of the apex.
+			// The zero name means the SOA, the first entry of the apex.
 			start = name.Name{}
 		}
 		given := int64(0)

@@ -21,7 +21,7 @@ import (
 // comes from the minutes of history in etcd, once a request.
 type rebased struct {
 	rest.UpdatedObjectInfo
-	// read returns the Zone at a version, or nil if unknown.
+	// read returns nil if the version is unknown.
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
 	version string // of was
@@ -79,7 +79,6 @@ func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone 
 	return &list.Items[i]
 }
 
-// differsInStatusAlone reports whether versions differ only in computed status.
 func differsInStatusAlone(was, now *v1alpha1.Zone) bool {
 	return equality.Semantic.DeepEqual(withoutComputed(was), withoutComputed(now))
 }

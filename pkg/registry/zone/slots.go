@@ -26,7 +26,7 @@ type slots struct {
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// acquire takes a slot or refuses. readsAll: the user may read all zones.
+// readsAll: the user may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -55,8 +55,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// readerOf returns the user that slots count. All service accounts of a namespace count as a single user: the owner
-// can create any number.
+// All service accounts of a namespace are a single user: the owner can create any number.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

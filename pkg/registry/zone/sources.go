@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// recordSources finds the current Records that define entries. Entries come sorted by owner, so only one owner's
-// Records are kept.
+// Entries come sorted by owner, so only one owner's Records are kept.
 type recordSources struct {
 	ctx     context.Context
 	sources Sources

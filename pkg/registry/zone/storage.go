@@ -18,13 +18,10 @@ import (
 
 // Config configures the storage. All fields are required.
 type Config struct {
-	Scheme *runtime.Scheme
-	// RESTOptions has the options of the etcd storage.
+	Scheme      *runtime.Scheme
 	RESTOptions generic.RESTOptionsGetter
-	// Preview decides a dry run.
-	Preview kind.Decide[*v1alpha1.Zone]
-	// Authorizer is asked about create of zones/establish, and list of records for sources.
-	Authorizer authorizer.UnconditionalAuthorizer
+	Preview     kind.Decide[*v1alpha1.Zone]
+	Authorizer  authorizer.UnconditionalAuthorizer
 	// WithEstablish passes the answer for zones/establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 	// Admits reports whether a DNSClass may deliver zones of a namespace, and of a view; true for an absent class.
@@ -34,7 +31,7 @@ type Config struct {
 	// FirstClass returns the class with a Zone's defaults, or nil. The Zone is not yet validated. The class must not
 	// be modified.
 	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
-	// Withdrawing returns the classes that deliver a Zone and forbid deletionPolicy Retain.
+	// Withdrawing returns the classes that deliver a Zone and forbid Retain.
 	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	Views       Views
 	Sources     Sources

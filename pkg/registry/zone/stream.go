@@ -40,7 +40,7 @@ type deadlineWriter struct {
 }
 
 func (i *deadlineWriter) Write(piece []byte) (int, error) {
-	// Ignore writers without deadlines, such as recorders in tests.
+	// Writers without deadlines are recorders in tests.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
@@ -53,7 +53,6 @@ type list struct {
 	err       error
 }
 
-// beginList writes the object without list and metadata.
 func beginList(w http.ResponseWriter, object any, key string) *list {
 	l := &list{stream: newStream(w, v1alpha1.FormatJSON), separator: "\n"}
 	var head []byte
@@ -63,7 +62,6 @@ func beginList(w http.ResponseWriter, object any, key string) *list {
 	return l
 }
 
-// writeItem reports whether to continue.
 func (l *list) writeItem(item any) bool {
 	var text []byte
 	if l.err == nil {
@@ -86,7 +84,7 @@ func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	return l.Flush()
 }
 
-// writeComment writes a comment line of a master file. Flush reports errors.
+// Flush reports errors.
 func (s *stream) writeComment(text string) {
 	_, _ = s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
 }

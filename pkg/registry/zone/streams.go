@@ -19,10 +19,9 @@ import (
 )
 
 const (
-	// maxStreams and maxWatches bound concurrent reads and watches. A user has at most half.
-	maxStreams = 32
-	maxWatches = 64
-	// viewTimeout bounds the wait for a view's serial.
+	// A user has at most half of maxStreams and maxWatches.
+	maxStreams  = 32
+	maxWatches  = 64
 	viewTimeout = 5 * time.Second
 	// retrySoon is the Retry-After of temporary refusals, in seconds.
 	retrySoon = 1
@@ -63,7 +62,6 @@ func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}
 }
 
-// newChanges returns zones/changes: changes between serials.
 func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 	return &view[*v1alpha1.ZoneChangesOptions]{s, &v1alpha1.ZoneChanges{}, &v1alpha1.ZoneChangesOptions{},
 		func(query *v1alpha1.ZoneChangesOptions) *slots {
@@ -74,24 +72,18 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 		}, s.prepareChanges}
 }
 
-// New returns an empty answer, for discovery.
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
 
-// Destroy does nothing: the store belongs to the zones.
 func (*view[O]) Destroy() {}
 
-// NewConnectOptions returns empty query parameters.
 func (v *view[O]) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
 	return v.options.DeepCopyObject(), false, ""
 }
 
-// ConnectMethods returns GET.
 func (*view[O]) ConnectMethods() []string { return []string{http.MethodGet} }
 
-// ProducesMIMETypes returns the media types of answers.
 func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, mediaText} }
 
-// ProducesObject returns an empty answer.
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
 // Connect serves a GET in a slot. Only ctx, not the context of the request, has the namespace.
@@ -147,7 +139,7 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 	return allowed && err == nil
 }
 
-// mayReadSources requires the right to list Records in all namespaces, since sources name them (S1.8).
+// Sources name Records of all namespaces (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {
@@ -179,7 +171,6 @@ func formOf(text string) (definition bool, err error) {
 		v1alpha1.FormDefinition))
 }
 
-// ifNotHeld replaces ErrNotHeld by refusal.
 func ifNotHeld(err, refusal error) error {
 	if errors.Is(err, ErrNotHeld) {
 		return refusal
@@ -187,7 +178,6 @@ func ifNotHeld(err, refusal error) error {
 	return err
 }
 
-// expiredError returns 410: start over.
 func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at,
 		zone.Status.FQDN, from))

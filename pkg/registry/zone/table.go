@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// hashWidth is the number of characters of a hash that people compare.
 const hashWidth = 8
 
 const classesWidth = 20
@@ -56,7 +55,7 @@ func zoneRow(zone *v1alpha1.Zone) []any {
 	}
 }
 
-// notReadyMessage tells why the zone is not ready. A mass deletion comes first: only its message has the next step.
+// A mass deletion comes first: only its message has the next step.
 func notReadyMessage(zone *v1alpha1.Zone) string {
 	types := []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled, v1alpha1.ConditionReady}
 	if settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); settled != nil &&

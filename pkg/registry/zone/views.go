@@ -30,7 +30,6 @@ type Snapshot interface {
 	// EntriesFrom starts at the first owner at or after the name in canonical order; the zero name starts with the
 	// SOA.
 	EntriesFrom(name.Name) iter.Seq[dns.Entry]
-	// RRsets is the definition in canonical order.
 	RRsets() iter.Seq[content.RRset]
 }
 

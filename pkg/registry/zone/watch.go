@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A watch lasts watchTime to twice that, so that the client is authorized again, as in any watch of Kubernetes.
+// A watch lasts watchTime to twice as long: the client is authorized again, as in any watch of Kubernetes.
 const watchTime = 30 * time.Minute
 
 func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *v1alpha1.ZoneChangesOptions, since serial.Serial,
@@ -54,8 +54,8 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends a zone's changes to one client. It keeps a single round of changes, so that a slow client takes no
-// memory besides the bounded Set.
+// watcher sends a zone's changes to a client, one round at a time: a slow client takes no memory besides the bounded
+// Set.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
@@ -65,8 +65,8 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd sends changes until ctx ends, the client is too far behind, or the zone is deleted. The error is one
-// of writing.
+// sendUntilEnd ends with ctx, if the client is too far behind, or if the zone is deleted. The error is one of
+// writing.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
@@ -88,7 +88,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// flush clears the deadline, which would cut an idle HTTP/2 stream.
+// An idle HTTP/2 stream would be cut by the deadline.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (w *watcher) flush() error {
 	return err
 }
 
-// sendChanges writes changes up to a serial. The error is an API status or writeFailed.
+// The error is an API status or writeFailed.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil
@@ -152,7 +152,7 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
-// writeEnd writes the reason into the stream: the status line is sent.
+// The status line is sent, so the reason goes into the stream.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err

@@ -5,7 +5,7 @@
 //
 // It promises: (1) Decode returns the RRset given to Encode, except for the boundaries of strings in a text. RRsets
 // without a form in the protocol are an error. (2) Decode returns only valid DNS data. (3) testdata has test vectors
-// for other implementations, in any language.
+// for implementations in any language.
 //
 // It does not know HTTP clients, servers, clocks or the storage of secrets.
 //

@@ -26,9 +26,8 @@ const (
 
 // Error is the error in an answer.
 type Error struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	// Details are optional JSON of the server.
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
 	Details json.RawMessage `json:"details,omitempty"`
 	// Status is the HTTP status; 0: the default of the code.
 	Status int `json:"-"`
@@ -83,11 +82,10 @@ type Response struct {
 // Health answers GET /health.
 type Health struct {
 	// Status is Healthy, or any other text.
-	Status    string `json:"status"`
-	Message   string `json:"message,omitempty"`
-	Timestamp string `json:"timestamp"`
-	// Features are the extensions of the server.
-	Features []string `json:"features,omitempty"`
+	Status    string   `json:"status"`
+	Message   string   `json:"message,omitempty"`
+	Timestamp string   `json:"timestamp"`
+	Features  []string `json:"features,omitempty"`
 }
 
 // Healthy is the Status of a working server.
@@ -95,22 +93,20 @@ const Healthy = "healthy"
 
 // Extensions, announced in Health.Features.
 const (
-	// FeatureBatch: POST /records/batch accepts a Batch.
 	FeatureBatch = "batch"
 	// FeatureValueMetadata: the metadata of a record may be an array beside its values.
 	FeatureValueMetadata = "value-metadata"
-	// FeaturePresentation: the format of a record may be Presentation.
-	FeaturePresentation = "presentation"
+	FeaturePresentation  = "presentation"
 )
 
-// Batch is the body of POST /records/batch. Items are processed in order; a failed item stops no other. The record
-// of a Delete has no values.
+// Batch is the body of POST /records/batch. Items are processed in order; a failed item stops no other. The record of
+// a Delete has no values.
 type Batch struct {
 	Operations []Request `json:"operations"`
 }
 
-// BatchResponse answers an accepted batch: a result for each item, in order. Success: all succeeded. A rejected
-// batch is answered by a Response.
+// BatchResponse answers an accepted batch: a result for each item, in order. Success: all succeeded. A rejected batch
+// is answered by a Response.
 type BatchResponse struct {
 	Success *bool         `json:"success"`
 	Results []BatchResult `json:"results"`

@@ -22,7 +22,7 @@ const DefaultTTL = 300
 
 const maxTTL = 1<<31 - 1 // RFC 2181 §8
 
-// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. It is absent without Data.
+// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. Absent without Data.
 type RRset struct {
 	Zone, Name name.Name
 	Type       rdata.Type
@@ -33,24 +33,24 @@ type RRset struct {
 // Record is an RRset in the form of the protocol.
 type Record struct {
 	Type string `json:"type"`
-	// Domain is the zone without its trailing dot, Subdomain the rest of the owner or "@".
+	// Domain has no trailing dot. Subdomain is the rest of the owner or "@".
 	Domain    string `json:"domain"`
 	Subdomain string `json:"subdomain"`
-	// FQDN is Domain and Subdomain together, optional in answers.
+	// FQDN is optional in answers.
 	FQDN string `json:"fqdn,omitempty"`
 	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes
 	// (TXT), and for all other types the format of zone files, with full names.
 	Values []string `json:"values,omitempty"`
 	// TTL in seconds; absent: DefaultTTL.
-	TTL *int64 `json:"ttl,omitempty"`
-	// Metadata is for MX and SRV.
+	TTL      *int64       `json:"ttl,omitempty"`
 	Metadata MetadataList `json:"metadata,omitempty"`
-	// Format is empty, or Presentation: values in presentation format with absolute names, and no metadata.
+	// Format is empty or Presentation.
 	Format string `json:"format,omitempty"`
 }
 
-// Presentation is the Format for RRsets that the plain format cannot represent exactly: texts that are not UTF-8, or
-// with strings shorter than 255 octets in the middle.
+// Presentation is the Format with values in presentation format, absolute names and no metadata, for RRsets that the
+// plain format cannot represent exactly: texts that are not UTF-8, or with strings shorter than 255 octets in the
+// middle.
 const Presentation = "presentation"
 
 // Metadata has the fields of an MX (priority) or SRV (all) value beside its host.
@@ -60,8 +60,7 @@ type Metadata struct {
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has one Metadata for all values, or one for each. In JSON, a single Metadata is an object, several
-// are an array.
+// MetadataList has one Metadata for all values, in JSON an object, or an array with one for each.
 type MetadataList []Metadata
 
 // MarshalJSON writes an object for one Metadata.
@@ -394,7 +393,7 @@ func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) 
 	return data, nil
 }
 
-// absolute adds the final dot to a host. A host that ends in a dot or a backslash is refused.
+// A host that ends in an unescaped dot or in a backslash is refused.
 func absolute(host string) (string, error) {
 	if host == "." {
 		return host, nil

@@ -60,8 +60,7 @@ type Signed struct {
 	// Timestamp is RFC 3339 in UTC with seconds, from Timestamp.
 	Timestamp string
 	Nonce     string
-	// Body is empty for none.
-	Body []byte
+	Body      []byte
 }
 
 // Timestamp formats t for signing and sending.
@@ -120,8 +119,7 @@ func Segment(text string) string {
 	return escaped.String()
 }
 
-// ParseRecordPath is the inverse of RecordPath, for the part after RecordsPath in an escaped path. Errors are
-// *Error.
+// ParseRecordPath is the inverse of RecordPath, for the part after RecordsPath in an escaped path. Errors are *Error.
 func ParseRecordPath(escaped string) (zone, owner name.Name, t rdata.Type, err error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	if len(segments) != 3 {
