@@ -19,14 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles are the zone files in one directory: "example.org.1f2e3d4c.zone". The middle part is random for each new
-// zone, so the agent never writes a file in use by named (A1).
+// zoneFiles are the zone files of a directory: "example.org.1f2e3d4c.zone". The middle is random, so the agent
+// never writes a file in use (A1).
 type zoneFiles struct{ dir string }
 
 // maxFileName is the limit of file systems, less the suffixes of named (".signed.jnl").
 const maxFileName = 255 - len(".signed.jnl")
 
-// Kinds of files. The file of a secondary is empty; named writes the zone file beside it after the first transfer.
+// A secondary's file is empty; named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 // zoneFileName matches a file: common prefix of the zone's files, zone, kind.
@@ -46,7 +46,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile creates the file of a new zone, and returns the path for named. nil content is that of a secondary.
+// createFile returns the path for named. nil content is a secondary's.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
@@ -104,7 +104,7 @@ func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	return err
 }
 
-// listZones returns the zones with files of these kinds. A file of zoneKind has content.
+// listZones returns the zones with a file of a kind; zoneKind files have content.
 func (f zoneFiles) listZones(kinds ...string) (map[name.Name]bool, error) {
 	entries, err := os.ReadDir(f.dir)
 	zones := map[name.Name]bool{}

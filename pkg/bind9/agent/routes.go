@@ -164,7 +164,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time that the request has to wait, 0 for none.
+// reserveRequest returns the time to wait, 0 for none.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

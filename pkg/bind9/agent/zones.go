@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName parses a zone name with or without the final dot. Only letters, digits and . - _ / are allowed,
-// which need no escape in commands and named.conf (A4).
+// parseZoneName accepts a name with or without the final dot, of letters, digits and . - _ / only: none needs an
+// escape in commands and named.conf (A4).
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -64,7 +64,6 @@ func unknownZone(zone name.Name) error {
 	return refuse(http.StatusNotFound, "named has no zone %s; POST %s/zones makes one", showName(zone), protocol.Base)
 }
 
-// asConflict turns a refused command into a 409.
 func asConflict(err error) error {
 	var failure *rndc.Failure
 	if errors.As(err, &failure) {
@@ -424,7 +423,6 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		if keys == "" {
 			return nil
 		}
-		// Resolvers may know a key that is used again.
 		return a.files.removeKeys(job.zone)
 	}
 	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {

@@ -36,8 +36,8 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents has a client per server, however many classes select the server: the client limits the rate for the server,
-// and outlives the providers of classes.
+// Agents has a client per server, shared by classes: the client limits the rate for the server, and outlives the
+// providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
@@ -130,8 +130,7 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials returns the credentials, cached for credentialsAge unless fresh. If a Secret cannot be read, the
-// last credentials stay in use; if the Secret does not exist, they do not.
+// readCredentials returns the credentials, cached for credentialsAge unless fresh.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

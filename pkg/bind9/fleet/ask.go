@@ -61,8 +61,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods sends a request to the agents of a server's pods, and returns the first error. While the server rests, it
-// returns the last result if question and pods are the same.
+// askPods sends a request to the agents of a server's pods until the first error. A resting server gets none.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
@@ -94,7 +93,7 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 
 var errOtherConfig = errors.New("BIND has not read its configuration yet")
 
-// askAgent returns the hash of the configuration of BIND in a pod.
+// askAgent returns the hash of BIND's configuration in a pod.
 func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	address, err := agentAddress(pod)
 	if err != nil {

@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of a server, by name, with the address of the signer: the catalog of each
-// DNSClass with the server, and of a cluster in use as a class. The caller sets Primaries.
+// listCatalogs returns the catalogs of a server by name, with the signer's address: of each DNSClass with the
+// server, and of a cluster in use as a class. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil // a signer's agent creates the zones

@@ -40,8 +40,8 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList is the maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the wait for the turn and for the rate, since the caller has other servers and zones to work
-	// for. The interval of the slowest dialect is shorter.
+	// maxWait bounds the wait for the turn and for the rate, since the caller has other servers to work for. The
+	// interval of the slowest dialect is shorter.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime is the pause after a 429 without Retry-After.
 	pauseTime = 2 * time.Second
@@ -84,8 +84,8 @@ func unsupported(format string, arguments ...any) *Error {
 // Fence is called before each request with changes; an error prevents the request.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, and updates addresses and policy of an existing zone. A bindcar does not show the
-// configuration of a zone, so an existing zone there is left alone.
+// Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which
+// does not show them.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err != nil {
@@ -216,8 +216,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer. So the zone is there if named answers at
-		// all.
+		// bindcar answers 500 for a secondary before its first transfer: the zone is there if named answers at all.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -285,7 +284,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	}
 }
 
-// sendRequest sends a request and decodes the answer. /health does not count for the rate.
+// sendRequest does not count /health for the rate.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	if path != "/health" {
 		if err := c.waitPace(ctx); err != nil {

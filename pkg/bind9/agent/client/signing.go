@@ -20,7 +20,7 @@ type Signing struct {
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
-	// KeyOwner is the owner of the keys, "" for keys added by hand.
+	// KeyOwner is "" for keys added by hand.
 	KeyOwner string
 	// DS are the DS of published key signing keys.
 	DS []protocol.DSRecord
@@ -29,7 +29,7 @@ type Signing struct {
 // maxKeys bounds the keys and the DS of a zone: a rollover has two or three of each.
 const maxKeys = 64
 
-// takeAgentTurn is takeTurn for a signer. A bindcar does not report the states of keys.
+// takeAgentTurn rejects a bindcar, which does not report the states of keys.
 func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err == nil && !speaks.agent {

@@ -72,7 +72,7 @@ type ZoneResponse struct {
 	Message string        `json:"message"`
 	Details string        `json:"details,omitempty"`
 	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
-	// KeyOwner is the owner of the DNSSEC keys, in GET /zones/{name}/status. Agent.
+	// KeyOwner is in GET /zones/{name}/status. Agent.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -134,13 +134,11 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members is the response of GET /server/members: the number of zones in all catalogs, and of those that named does
-// not serve.
+// Members is the response of GET /server/members: the zones in all catalogs, and those not served by named.
 type Members struct {
-	Zones   int `json:"zones"`
-	Missing int `json:"missing"`
-	// Some names a few missing zones.
-	Some string `json:"some,omitempty"`
+	Zones   int    `json:"zones"`
+	Missing int    `json:"missing"`
+	Some    string `json:"some,omitempty"`
 }
 
 // Health is the response of GET /health.

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Key signs commands. It is a key of named's controls block.
+// Key is a key of named's controls block.
 type Key struct {
 	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512". MD5 and SHA-1 are not supported.
 	Algorithm string
@@ -46,8 +46,8 @@ func (f *Failure) Error() string {
 // Client sends commands to named. It is safe for concurrent use.
 type Client struct {
 	Address string // of the controls block: "127.0.0.1:953"
-	// Keys returns at least one key for each command. If named refuses a key, the next is tried, so that both ends
-	// may change keys at different times.
+	// Keys returns at least one key for each command. If named refuses a key, the next is tried: both ends may
+	// change keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 is defaultTimeout.
 	Timeout time.Duration
@@ -103,7 +103,6 @@ func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	return s, nil
 }
 
-// nameChannel adds the address to errors other than a Failure.
 func (c *Client) nameChannel(ctx context.Context, err error) error {
 	var failure *Failure
 	switch {
@@ -175,7 +174,7 @@ func readMessage(from io.Reader) ([]byte, error) {
 	return message, err
 }
 
-// judgeAnswer returns the text of an answer. An answer to another command is an error (R2).
+// judgeAnswer rejects an answer to another command (R2).
 func (s *session) judgeAnswer(answer table, serial, command string) (string, error) {
 	control := answer.find("_ctrl")
 	replied, _ := control.text("_rpl")

@@ -37,7 +37,6 @@ type element struct {
 	value any
 }
 
-// find returns the table of a key, nil for none.
 func (t table) find(key string) table {
 	for _, e := range t {
 		if inner, ok := e.value.(table); ok && e.key == key {
@@ -56,7 +55,7 @@ func (t table) text(key string) (string, bool) {
 	return "", false
 }
 
-// appendTable encodes a table. Keys of this package have at most 255 octets.
+// appendTable requires keys of at most 255 octets.
 func appendTable(wire []byte, t table) []byte {
 	for _, e := range t {
 		kind, inner := typeBinary, []byte(nil)
