@@ -216,6 +216,7 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback() || host == "localhost"
 }
 
+// readControlKeys reads the keys for each command (B3).
 func (o *options) readControlKeys() (all []rndc.Key, err error) {
 	keys, _, err := tsig.ReadKeyFile(o.rndcKeyFile)
 	for _, key := range keys {

@@ -10,6 +10,7 @@ import (
 	"sync"
 )
 
+// parts are in the order of their start (U4).
 type parts struct {
 	running []*part
 	// failed receives the first error of a part not stopped by us.

@@ -131,6 +131,7 @@ func (c *conf) line(format string, arguments ...any) {
 	fmt.Fprintf(c, format+"\n", arguments...)
 }
 
+// formatAddresses parses a list and formats anew (R2).
 func (c *conf) formatAddresses(field string, list []string) string {
 	var out strings.Builder
 	for i, entry := range list {
