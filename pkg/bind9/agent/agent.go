@@ -49,11 +49,11 @@ type Config struct {
 const (
 	// maxRate and maxBurst bound the requests per second and address.
 	maxRate, maxBurst = 50, 200
-	// maxBody is the limit of bindcar, in octets.
+	// maxBody is bindcar's limit, in octets.
 	maxBody = 2 << 20
 	// maxRequests bounds concurrent requests: named runs one command at a time.
 	maxRequests = 16
-	// slotTime bounds the wait for a slot, requestTime the work after that.
+	// slotTime bounds the wait for a slot, requestTime the work after.
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 

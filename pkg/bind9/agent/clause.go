@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// clause is a statement in a zone block of named.conf. Tokens keep their quotes.
+// clause is a statement of a zone block. Tokens keep their quotes.
 type clause struct {
 	name   string
 	tokens []string
@@ -30,7 +30,7 @@ func (c clauses) find(name string) (clause, bool) {
 	return c[i], true
 }
 
-// setClause adds or replaces a clause; nil tokens remove it.
+// setClause removes the clause for nil tokens.
 func (c *clauses) setClause(name string, tokens []string) {
 	i := slices.IndexFunc(*c, func(one clause) bool { return one.name == name })
 	switch {

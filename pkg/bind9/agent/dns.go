@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds a DNS exchange of the agent, probeTime that of AskNamed.
+// messageTime bounds a DNS exchange, probeTime that of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
 // AskNamed queries named for the root SOA, by UDP without a key. Any response, also REFUSED, is nil.

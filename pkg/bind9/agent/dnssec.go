@@ -65,7 +65,6 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 	return http.StatusOK, answer, nil
 }
 
-// checkDS reports the DS at the parent to named, so that rollovers continue.
 func (a *Agent) checkDS(job *work) (int, any, error) {
 	var asked protocol.CheckDS
 	if err := job.decode(&asked); err != nil {

@@ -46,7 +46,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile returns the path for named. nil content is a secondary's.
+// createFile returns the path for named; nil content: a secondary's.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
@@ -71,7 +71,7 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove removes the file of a zone and the files of named beside it, without keys.
+// remove also removes named's files beside, without keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {
@@ -80,7 +80,7 @@ func (f zoneFiles) remove(path string) error {
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
-// removeAll removes files of earlier zones with this name. named must not have the zone.
+// removeAll requires that named does not have the zone.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {

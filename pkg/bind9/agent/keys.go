@@ -21,7 +21,7 @@ import (
 
 var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
-// keyEnd matches the rest of a key file's name after "K" and the zone: algorithm, tag and suffix.
+// keyEnd matches algorithm, tag and suffix of a key file.
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
 // keyOwnerName matches the file with the keys' owner. Its modification time is the zone's removal.
@@ -31,7 +31,7 @@ func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns the owner of a zone's keys, "" for keys added by hand.
+// readKeyOwner returns "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys returns the owned keys of removed zones, the latest removal first.
+// listLeftKeys returns the latest removal first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -133,7 +133,7 @@ const (
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys of removed zones at once and at each tick until ctx ends.
+// SweepKeys removes old keys at once and at each tick until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

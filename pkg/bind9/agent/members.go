@@ -21,17 +21,17 @@ const (
 	memberAsks = 200
 	// memberAge is the maximum time between full checks.
 	memberAge = 10 * time.Minute
-	// memberRest is the maximum backoff between retransfers without effect.
+	// memberRest is the maximum backoff of retransfers.
 	memberRest = 10 * time.Minute
 )
 
 type memberWatch struct {
-	// state is the zonesState before the last full check, at the time looked.
+	// state is that before the last full check, at looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is the earliest time of the next retransfer, rest the current backoff.
+	// next is the earliest retransfer, rest the backoff.
 	next time.Time
 	rest time.Duration
 }

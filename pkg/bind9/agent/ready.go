@@ -87,10 +87,10 @@ const (
 	// After waitTime, named is ready although the primary withholds more zones: a tenant who has zones withheld, as
 	// by a pause, must not keep a server from the zones of others.
 	waitTime = 5 * time.Minute
-	// askers bounds concurrent queries; answerTime bounds each: named is on the same host.
+	// askers bounds concurrent queries; answerTime each: named is local.
 	askers     = 16
 	answerTime = time.Second
-	// maxCatalogs bounds the file of catalogs, maxCatalog the transfer of a catalog, in octets.
+	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
 	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
 	refreshes               = 16
 	namedInLog              = 5
@@ -108,7 +108,6 @@ type loading struct {
 	came time.Time
 }
 
-// checkZones returns an error while expected zones are missing.
 func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
 	boot := readLine(status, "boot time")
@@ -186,7 +185,7 @@ func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Dur
 	return last
 }
 
-// readLine returns the value of a line of rndc status, "" for none. "boot time" has the format of RFC 9110.
+// readLine returns "" for a missing line. "boot time" has the format of RFC 9110.
 func readLine(status, word string) string {
 	for line := range strings.Lines(status) {
 		if text, is := strings.CutPrefix(line, word+": "); is {
@@ -215,7 +214,7 @@ func formatZones(zones []expectedZone) string {
 
 type expectation struct {
 	zones []expectedZone
-	// sources counts named's catalogs, and the agent as another if it has zones.
+	// sources counts named's catalogs, plus the agent if it has zones.
 	sources  int
 	catalogs map[name.Name]time.Duration
 }
@@ -259,8 +258,8 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	return of, lacking
 }
 
-// serveMembers counts the catalog members, confirmed or not, and refreshes the missing zones. A missing catalog is
-// a 503.
+// serveMembers counts the catalog members, confirmed or not, and refreshes missing zones. A missing catalog is a
+// 503.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	members, missing, lacking := a.listMissing(ctx)
@@ -272,7 +271,7 @@ func (a *Agent) serveMembers(job *work) (int, any, error) {
 	return http.StatusOK, protocol.Members{Zones: len(members.zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
-// listMissing returns the catalog members, and the members for which named does not answer.
+// listMissing returns the catalog members, and those for which named does not answer.
 func (a *Agent) listMissing(ctx context.Context) (members expectation, missing []expectedZone, lacking error) {
 	members, lacking = a.listExpected(ctx, true)
 	members.zones = slices.DeleteFunc(members.zones, func(zone expectedZone) bool { return !zone.listed })
@@ -306,7 +305,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns the members of a catalog (RFC 9432 §4.3) and the expire value of the SOA.
+// transferMembers returns a catalog's members (RFC 9432 §4.3) and the SOA's expire value.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

@@ -35,7 +35,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer reports whether find returns another result now.
+// countAnswer reports whether find's result has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -81,8 +81,8 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server of ours: the agent's Service of server x has the name of the
-// Service of server x-agent. The first owner keeps the object.
+// checkOwner rejects an object of our other server: the agent's Service of x has the name of the Service of
+// x-agent. The first owner keeps the object.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -152,7 +152,7 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 //     annotation goes too: an object that the other manager still writes stays with that manager.
 
 const (
-	// annotationIdle is the time at which the Service stopped to select the pods of a ReplicaSet.
+	// annotationIdle is when the Service stopped to select the ReplicaSet's pods.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
 )
@@ -244,8 +244,7 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment deletes a Deployment without its ReplicaSets. It returns takingOver until the Deployment is
-// gone.
+// removeDeployment leaves the ReplicaSets, and returns takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}

@@ -101,7 +101,7 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	return c
 }
 
-// indexOwner is the index by owner: NAMESPACE/KIND/NAME.
+// indexOwner is by owner: NAMESPACE/KIND/NAME.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {

@@ -66,7 +66,7 @@ func replicas(role *bind9.RoleSettings) int {
 	return int(role.Replicas)
 }
 
-// signers returns the settings of the signer, nil without spec.dnssec.
+// signers returns nil without spec.dnssec.
 func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 	if cluster.Spec.DNSSEC == nil {
 		return nil
@@ -133,7 +133,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// makeInstance applies one instance without settings, so a change of the cluster's settings is one write.
+// makeInstance leaves out settings: a change of the cluster's settings is one write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)

@@ -99,7 +99,7 @@ func (f *facts) waits() *takingOver {
 	return waits
 }
 
-// failed reports whether the last action was step and failed. A waiting take-over is no failure.
+// failed: the last action was step and failed. A waiting take-over is no failure.
 func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
 
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }

@@ -214,8 +214,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration, keys included. An agent of kind Bindcar
-// cannot tell; each new key replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration. A Bindcar cannot tell; each new key
+// replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.isSame()

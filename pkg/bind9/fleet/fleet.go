@@ -40,7 +40,7 @@ type Config struct {
 	Events    events.EventRecorder
 	// Answers reports whether a primary answers a query for a catalog signed with key. nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of the configuration of BIND in a pod. nil asks the agent.
+	// Ask returns the hash of BIND's configuration in a pod. nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs. nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error

@@ -32,7 +32,7 @@ const (
 	tokenOctets                      = 32
 )
 
-// sooner returns the shorter of two delays; 0 is never.
+// sooner takes 0 for never.
 func sooner(x, y time.Duration) time.Duration {
 	if x == 0 || y > 0 && y < x {
 		return y
@@ -65,7 +65,7 @@ const (
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep decides the next step, and the delay until the next decision, 0 for none.
+// nextKeyStep also returns the delay until the next decision, 0 for none.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.have
 	switch {

@@ -55,8 +55,8 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type leavingFacts struct {
 	held, covered bool
-	// age is the time since the deletion. After timeout the finalizer goes although objects are left: they must not
-	// block the deletion of the namespace forever.
+	// After timeout the finalizer goes although objects are left: they must not block the deletion of the namespace
+	// forever.
 	age, timeout time.Duration
 	// children counts the objects of ours to go first. asked: they were deleted.
 	children int

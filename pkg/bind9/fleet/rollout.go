@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A Deployment starts the new pod first. A pod with a volume claim, or with required spread over nodes, stops
-// first. Each server is a workload of its own, so a change of the cluster would stop all pods at once: therefore a
-// single server of a cluster has a turn, until its pod is ready.
+// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. Each server is a
+// workload of its own, so a change of the cluster would stop all at once: a single server has a turn, until its pod
+// is ready.
 
-// replacements holds, in memory, the server of each cluster whose pod is being replaced.
+// replacements has, in memory, the server with the turn, by cluster.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string

@@ -87,8 +87,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner to sweep now, and records the sweep; zero: none. owners are all owners with objects,
-// true if gone.
+// nextSweep returns the owner to sweep now, and records the sweep; zero: none. owners is true if gone.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan

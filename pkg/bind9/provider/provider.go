@@ -104,7 +104,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
 }
 
-// byAgents reports whether agents create zones: mode Transfer.
+// byAgents reports mode Transfer.
 func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
 
 type fleet struct {
@@ -429,7 +429,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
 
-// Health queries each instance by DNS, and in mode Transfer the agents.
+// Health queries each instance, and in mode Transfer the agents.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
 	if err != nil {

@@ -41,7 +41,7 @@ func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer
 	return transfer.AskKeys(ctx, dial.New(w.of.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
-// askParent reads the DS at the parent: from the Deliveries of a parent Zone, else by DNS.
+// askParent reads the DS from the Deliveries of a parent Zone, else by DNS.
 func (w *work) askParent(ctx context.Context) parent {
 	ref := w.zone.Status.ParentRef
 	if ref == nil {

@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	// workers are the concurrent syncs, most of them waiting for answers.
+	// workers are concurrent syncs, most waiting for answers.
 	workers = 16
 	// syncTimeout bounds a sync, and agentTimeout its requests to the agent.
 	syncTimeout, agentTimeout = time.Minute, 10 * time.Second

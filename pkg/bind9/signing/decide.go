@@ -85,9 +85,9 @@ type action int
 
 const (
 	nothing action = iota
-	// create or update the zone at the signer
+	// create or update the zone
 	ensure
-	// remove the zone and the keys at the signer
+	// also removes the keys
 	remove
 	// raise the zone's serial past that of the servers
 	passServers
@@ -299,8 +299,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isEverywhere reports whether each server of the parent has all wanted DS of a key, by more than the tag: a key of
-// another signer may share it.
+// isEverywhere compares whole DS: a key of another signer may have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)

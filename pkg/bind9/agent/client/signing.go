@@ -26,7 +26,7 @@ type Signing struct {
 	DS []protocol.DSRecord
 }
 
-// maxKeys bounds the keys and the DS of a zone: a rollover has two or three of each.
+// maxKeys bounds keys and DS of a zone: a rollover has two or three.
 const maxKeys = 64
 
 // takeAgentTurn rejects a bindcar, which does not report the states of keys.
@@ -110,8 +110,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes an existing zone if isOwner holds for the owner of the keys, and keeps the keys. The owner of
-// keys added by hand is "".
+// RemoveOwned removes a zone if isOwner holds for the keys' owner, "" if added by hand, and keeps the keys.
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {

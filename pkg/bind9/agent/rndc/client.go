@@ -53,12 +53,12 @@ type Client struct {
 	Timeout time.Duration
 }
 
-// MaxCommand is the limit of a command in octets: named's limit of a message, less 512 for the other values.
+// MaxCommand is in octets: named's limit of a message, less 512 for the other values.
 const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window is the validity of a command. The clocks have to differ by less.
+// window is the validity of a command; the clocks have to differ by less.
 const window = time.Minute
 
 // Call runs a command and returns named's text (R1). A refusal is a *Failure; after another error named may have run
@@ -88,7 +88,6 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	panic("not reached: there is a last key")
 }
 
-// openSession connects, and requests the nonce for the command.
 func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
@@ -156,7 +155,7 @@ func (s *session) sendCommand(command string) (string, error) {
 	return s.judgeAnswer(answer, serial, command)
 }
 
-// readMessage reads a message without its length (R3).
+// readMessage reads without the length (R3).
 func readMessage(from io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {

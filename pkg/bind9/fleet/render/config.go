@@ -37,7 +37,7 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP is the limit of a UDP answer in octets that avoids fragmentation (DNS flag day 2020).
+// maxUDP, in octets, avoids fragmentation (DNS flag day 2020).
 const maxUDP = 1232
 
 // serialQueries is the limit of SOA queries per second to primaries.
@@ -176,8 +176,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary, or the agent that changes a zone, notifies the servers. They notify only servers named in a
-	// zone.
+	// The primary, or the agent, notifies the servers. They notify only servers named in a zone.
 	c.line("\tnotify explicit;")
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")

@@ -40,7 +40,7 @@ type TransferKeys struct {
 // Other returns the key accepted beside Key, nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
-// Both returns the names of the keys, for comparison.
+// Both returns the keys' names, for comparison.
 func (k *TransferKeys) Both() string {
 	if other := k.Other(); other != nil {
 		return k.Name + " " + other.Name

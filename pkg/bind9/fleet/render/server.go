@@ -42,7 +42,7 @@ type Server struct {
 	Platform Platform
 }
 
-// Access has the token for the agent, and the agent's certificate in PEM.
+// Access has an agent's token, and the certificate in PEM.
 type Access struct {
 	Token                              string
 	Certificate, PrivateKey, Authority []byte
