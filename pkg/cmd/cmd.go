@@ -184,7 +184,7 @@ const (
 	exitChanges = 2
 )
 
-// planName is the command whose errors are all exitDiffers, also those of its flags.
+// planName is the command with exitDiffers for all errors, also of flags.
 const planName = "plan"
 
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
@@ -314,7 +314,6 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// buildText returns the versions of this program, apiserver and etcd.
 func buildText() string {
 	versions := map[string]string{"k8s.io/apiserver": "unknown", "go.etcd.io/etcd/server/v3": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// logWriter indents all lines of a message but the first: a line break in a tenant's text must not begin a line of
-// the log.
+// logWriter indents all lines but the first: a line break in a tenant's text must not begin a line of the log.
 type logWriter struct{ to io.Writer }
 
 var beginning = regexp.MustCompile(`\n([^\t ])`)
@@ -25,7 +24,7 @@ func (w logWriter) Write(line []byte) (int, error) {
 }
 
 // placeBurst bounds the warnings and errors of a line of code per placeInterval: libraries log an error for each
-// request of a client of the API's port.
+// request of a client.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second

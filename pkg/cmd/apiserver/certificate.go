@@ -22,7 +22,6 @@ import (
 // apiServices are the APIServices whose caBundle kube-apiserver trusts, zones first.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
-// findCertificate takes the serving certificate from files, the Secret, or memory.
 func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {

@@ -117,8 +117,8 @@ func NewOptions() *Options {
 	return o
 }
 
-// etcdFlags are the supported flags of upstream's group: the prefix is part of every key, our objects have one
-// storage version and always a watch cache, and kube-controller-manager collects garbage.
+// etcdFlags are the supported flags of upstream's group: the prefix is in every key, our objects have one storage
+// version and always a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",

@@ -142,7 +142,7 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// namespaceOf returns the namespace of -n, else of the Records, else of the kubeconfig.
+// namespaceOf returns that of -n, else of the Records, else of the kubeconfig.
 func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
@@ -189,7 +189,6 @@ func locateError(err error, from []place) error {
 	return errors.New(text)
 }
 
-// describeRefusals returns the refusals with their files, or message without any.
 func describeRefusals(all []refusal.Refusal, message string, from []place) string {
 	var texts []string
 	more := 0

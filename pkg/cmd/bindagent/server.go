@@ -23,7 +23,7 @@ import (
 const (
 	// Bounds of a request: headers, whole, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
-	// endTime bounds the wait for requests at the end.
+	// endTime bounds the wait for requests.
 	endTime     = 20 * time.Second
 	configPause = 2 * time.Second
 	sweepPause  = 10 * time.Minute

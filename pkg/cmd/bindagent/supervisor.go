@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// The agent gets a health request every healthPause, with half of that to answer, and is killed after
-	// maxSilences.
+	// Every healthPause the agent gets a health request, with half of that to answer; after maxSilences it is
+	// killed.
 	healthPause, maxSilences = 10 * time.Second, 3
 	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A longer run resets the
 	// pause.
@@ -32,8 +32,8 @@ const (
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child process: a crash must not end the first process of the container, or
-// Kubernetes would remove the pod from Services.
+// supervisor runs the agent as a child: a crash must not end the first process of the container, or Kubernetes
+// would remove the pod from Services.
 type supervisor struct {
 	// probe accepts connections while named answers.
 	probe string
@@ -41,7 +41,7 @@ type supervisor struct {
 	nameserver, health string
 	// command ends with ctx.
 	command func(ctx context.Context) *exec.Cmd
-	// Tests shorten the constants.
+	// Tests shorten these.
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }
@@ -102,7 +102,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// runAgent runs the agent until it ends, and kills a hanging agent.
+// runAgent kills a hanging agent.
 func (s *supervisor) runAgent(ctx context.Context) error {
 	running, ended := context.WithCancel(ctx)
 	defer ended()
@@ -134,7 +134,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 	return err
 }
 
-// prober skips the verification of certificates: the server is the child process.
+// prober verifies no certificate: the server is the child process.
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (s *supervisor) askHealth(ctx context.Context) error {

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets reads Secrets of a cluster by name, with get and watch. Classes request Secrets every few seconds,
-// so a watched Secret is read only after a change, and an unwatchable Secret every unwatchedAge.
+// ClusterSecrets reads Secrets of a cluster by name, with get and watch: a watched Secret is read only after a
+// change, an unwatchable Secret every unwatchedAge.
 type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -96,7 +96,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	return data, err
 }
 
-// findSecret starts the watch of a new entry, and ends unused watches.
+// findSecret also watches a new entry, and ends unused watches.
 func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 	}
 }
 
-// setWatched marks the Secret as outdated when a watch begins: earlier changes have no event.
+// setWatched marks the Secret outdated when a watch begins: earlier changes have no event.
 func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

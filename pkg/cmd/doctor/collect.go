@@ -45,8 +45,8 @@ const (
 
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
 
-	// excludedCheck is left out of both paths: etcd-readiness of /readyz is the same test. While etcd hangs each
-	// takes two seconds, and a check in progress returns its last result.
+	// excludedCheck is left out of both paths: etcd-readiness of /readyz is the same. While etcd hangs each takes
+	// two seconds, and a check in progress returns its last result.
 	excludedCheck = "etcd"
 
 	// dialTime bounds a connection whose packets a firewall may drop.
@@ -102,7 +102,7 @@ type answer struct {
 	err    error               // a path did not answer with checks
 }
 
-// registration returns nil for a missing or unreadable APIService.
+// registration returns nil if missing or unreadable.
 func (f *facts) registration(name string) *apiregistrationv1.APIService {
 	for i := range f.registrations {
 		if f.registrations[i].Name == name {
@@ -130,7 +130,7 @@ func (f *facts) standalone() bool {
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads /readyz and /healthz concurrently: while etcd hangs, each may take seconds.
+// askPaths reads both at once: while etcd hangs, each may take seconds.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var texts [2]string
 	var errs [2]error
@@ -299,8 +299,7 @@ func listLacking(ctx context.Context, client kubernetes.Interface, namespace, us
 	return lacks, nil
 }
 
-// collectLeft counts the objects of missing namespaces. Namespaces are listed last, to include new ones. Without a
-// first Zone in time it lists nothing.
+// collectLeft lists namespaces last, to include new ones. Without a first Zone in time it lists nothing.
 func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
 	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
 	if _, err := api.Zones(metav1.NamespaceAll).List(inTime, metav1.ListOptions{Limit: 1}); err != nil {
@@ -373,7 +372,7 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// askDirect accepts any certificate: the certificate is under test, and no secret is sent.
+// askDirect accepts any certificate: it is under test, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

@@ -60,7 +60,7 @@ const (
 )
 
 const (
-	// answerTime bounds all requests, apart from lists of objects.
+	// answerTime bounds all requests but lists of objects.
 	answerTime = 4500 * time.Millisecond
 
 	timeLimit = 30 * time.Second

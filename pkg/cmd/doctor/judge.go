@@ -27,8 +27,7 @@ import (
 // automanaged labels an APIService that kube-apiserver keeps for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is the lifetime left at which a certificate should have been renewed: leaves are renewed when a third
-// is left.
+// expirySoon is the lifetime left that shows a missed renewal: leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
 // formatCheck is the check of /readyz for an unreadable format of the store (pkg/cmd/apiserver).
@@ -83,7 +82,6 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notChecked reports an unreadable fact (D1).
 func notChecked(check, what string, err error) Finding {
 	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
@@ -449,7 +447,7 @@ func (f *facts) judgeReady() Finding {
 }
 
 // judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its
-// end, so they were restored from a backup, or the namespace was finalized by force (S8.5).
+// end: they came from a backup, or the namespace was finalized by force (S8.5).
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {

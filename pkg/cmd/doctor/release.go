@@ -21,7 +21,7 @@ const chartName = "kubizone"
 
 const maxRelease = 16 << 20
 
-// release is the helm release of the installation; name is "" for none.
+// release.name is "" for none.
 type release struct {
 	name     string
 	revision int
@@ -44,7 +44,7 @@ func findRelease(ctx context.Context, client kubernetes.Interface, namespace str
 	return found, nil
 }
 
-// readChart reads the chart's name in helm's release: base64 of gzip of JSON. Unreadable: "".
+// readChart reads helm's release: base64 of gzip of JSON. Unreadable: "".
 func readChart(stored []byte) string {
 	unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(stored)))
 	if err != nil {
@@ -61,7 +61,6 @@ func readChart(stored []byte) string {
 	return of.Chart.Metadata.Name
 }
 
-// installAgain names the tool that installed.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	switch {
@@ -78,7 +77,6 @@ func (f *facts) installAgain() string {
 		"release, or charts/kubizone and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)", namespace)
 }
 
-// updateRules returns the next step to the rules of the servers' version.
 func (f *facts) updateRules() string {
 	if f.release.name != "" {
 		namespace, _, _ := f.serviceRef()

@@ -156,7 +156,7 @@ type adjustment struct {
 	wanted   externaldns.Wanted
 }
 
-// lookUpVerdict returns a candidate after the dry run, or unchanged without.
+// lookUpVerdict returns the candidate after the dry run, unchanged without.
 func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
 	if a.standing.NeedsVerdict(c) {
 		if known, ok := p.verdicts.Get(keyOf(a, c)); ok {
@@ -166,8 +166,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs all candidates with changes, in turn by namespace. It closes shared when each namespace has
-// had its share: the answer does not wait for the rest of a large namespace.
+// decideAll dry-runs candidates with changes, in turn by namespace. It closes shared when each has had its share:
+// the answer does not wait for the rest of a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -237,7 +237,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	return share
 }
 
-// keyOf returns the cache key of a verdict: the input, apart from the zone's rules.
+// keyOf is the verdict's input, apart from the zone's rules.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]) {
@@ -261,8 +261,8 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant: a refused name, an exhausted budget, a
-// conflict. nil: the API is unavailable, or rejects this process.
+// readAnswer returns the status of a refusal that concerns one tenant: a name, a budget, a conflict. nil: the API
+// is unavailable, or rejects this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -293,14 +293,14 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// of is the candidate, for a deletion made from the Record.
+// failure is a failed write; of is the candidate, for a deletion made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges runs all changes, also after failures. It returns the refused candidates, and an error only for
-// changes without an answer: external-dns then reports the cycle as failed to all objects.
+// applyChanges also continues after failures. It returns the refused candidates, and an error only for changes
+// without an answer: external-dns then reports the cycle as failed to all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	stands, err := p.readStanding(ctx)
 	if err != nil {

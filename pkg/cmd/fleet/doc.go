@@ -5,8 +5,8 @@
 // Lease. It is a separate process: only the fleet has rights on Secrets, Deployments and Services.
 //
 // It promises: (1) A process ends after losing the Lease. (2) /livez answers while the process runs, /readyz when
-// ready to work; both need no credentials. (3) The Lease, or --installation, names the installation: objects of
-// another installation are never changed.
+// ready to work; both need no credentials. (3) The Lease names the installation: objects of another installation
+// are never changed.
 //
 // The package does not know the objects of a server, which are in pkg/bind9/fleet.
 //

@@ -119,7 +119,7 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
-// findPrimaries returns the stable addresses of the hidden primary's Service, none without.
+// findPrimaries returns the stable addresses of the hidden primary's Service.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
 		return nil, nil

@@ -85,7 +85,6 @@ func (r *report) addNote(kind, text string) {
 
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
-// completeReport sorts the report, and adds the entries of Zones and the state of the zones.
 func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if write := r.byName[name].write; write != nil {
@@ -112,7 +111,6 @@ func (r *report) completeReport(ctx context.Context, client versioned.Interface)
 	return nil
 }
 
-// completeZone adds the classes, and whether the removals would hold the zone.
 func (r *report) completeZone(ctx context.Context, client versioned.Interface, z *zoneReport) error {
 	namespace, name, _ := strings.Cut(z.Zone, "/")
 	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})

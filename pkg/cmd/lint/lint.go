@@ -121,7 +121,6 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// readFile notes objects that resolve warnings of others.
 func (l *linter) readFile(path string, in io.Reader) (file, error) {
 	text, err := io.ReadAll(in)
 	if path != "-" {
@@ -171,7 +170,7 @@ func (l *linter) lintFile(one file) {
 	}
 }
 
-// judgeObject validates as in a creation. The default namespace is the client's.
+// judgeObject validates as in a creation, in namespace default if the object has none.
 func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList, []string)) (errs,
 	warnings []string) {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {

@@ -176,7 +176,7 @@ func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.
 	return table.Flush()
 }
 
-// listClasses also lists classes whose selector cannot be checked here.
+// listClasses includes classes whose selector cannot be checked here.
 func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

@@ -112,7 +112,7 @@ func (n *node) title() string {
 	return cmp.Or(n.zone.Status.FQDN, n.zone.Spec.DomainName)
 }
 
-// printZones prints the zones with the name of, or all, with the zones below.
+// printZones takes "" for all zones.
 func (t *tree) printZones(of string, out io.Writer) error {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {

@@ -73,7 +73,7 @@ func (t *trace) note(verdict, what, format string, args ...any) {
 	t.steps = append(t.steps, step{verdict, text.String()})
 }
 
-// noteCondition adds a step: False fails, a missing condition is unknown.
+// noteCondition: False fails, a missing condition is unknown.
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
 	if c == nil {
@@ -85,7 +85,7 @@ func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind s
 	return verdict == stepOK
 }
 
-// followRecord adds the steps up to the first without successors.
+// followRecord ends at the first step without successors.
 func (t *trace) followRecord(ctx context.Context) error {
 	r := t.record
 	if !t.noteCondition("rule", r.Status.Conditions, v1alpha1.ConditionAdopted) || r.Status.ZoneRef == nil {
@@ -162,7 +162,7 @@ func (t *trace) has(confirmed int64) bool {
 	return x == y || x.Ahead(y)
 }
 
-// printSteps prints the first failed step, or else the first waiting step, before all steps.
+// printSteps begins with the first failed step, or else the first waiting step.
 func (t *trace) printSteps(out io.Writer) (err error) {
 	var text strings.Builder
 	for _, verdict := range []string{stepFails, stepWaits} {

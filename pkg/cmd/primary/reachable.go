@@ -30,8 +30,7 @@ const (
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
 // waitForEndpoint waits until an own address has been a ready endpoint of the Service for proxyTime: then nodes
-// forward packets here. After endpointTimeout it logs the reason and returns: a secondary may reach the primary by
-// another address.
+// forward packets here. After endpointTimeout it logs the reason and returns: another address may lead here.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0

@@ -45,7 +45,7 @@ type Process struct {
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// nil: the work needs no zones.
+	// Feed reads zones; nil: the work needs none.
 	Feed *fromapi.Source
 	// Client tests whether the API answers; nil: Feed's.
 	Client rest.Interface
@@ -131,8 +131,8 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: why the API does not answer, once per reason, because informers
-// retry silently, then the missing zones.
+// reportWaiting prints why the work has not begun: the API's error, once per reason, because informers retry
+// silently, then the missing zones.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var said string
 	for answers := false; ; {

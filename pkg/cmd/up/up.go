@@ -217,7 +217,6 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 // viewsTimeout bounds the delay of the ready line.
 const viewsTimeout = 10 * time.Second
 
-// waitForLoaded waits until the views have the loaded zones, about which a user asks next.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil

@@ -62,7 +62,7 @@ func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.
 	return api, core, at, err
 }
 
-// remove undoes a step after a later refusal.
+// step creates an object; remove undoes it after a later refusal.
 type step struct {
 	what         string
 	make, remove func() error

@@ -30,7 +30,7 @@ const repairTime = 2 * time.Minute
 
 const repairPoll = 250 * time.Millisecond
 
-// requestRepair waits until each Delivery has finished the repair.
+// requestRepair waits until each Delivery is repaired.
 func (r *run) requestRepair(ctx context.Context) error {
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	annotations := map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}
