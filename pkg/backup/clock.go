@@ -28,7 +28,7 @@ type Clock struct {
 const (
 	// mostAhead is half of the range ahead in RFC 1982; 12 days of milliseconds.
 	mostAhead = 1 << 30
-	// catalogSerials is the number of serials of a catalog, which are revisions modulo catalogSerials
+	// catalogSerials is the number of serials of a catalog: revisions modulo catalogSerials
 	// (pkg/controller/transferclass). revisionStep divides that: three days of milliseconds, like
 	// serial.RestoreStep.
 	catalogSerials = 1<<32 - 1

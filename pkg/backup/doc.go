@@ -13,8 +13,8 @@
 //	    them can be watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials
 //	    (S6.8, S6.11).
 //
-// It does not know the schedule or storage of backups. A zone made after the backup is missing: a user who
-// recreates the zone sets spec.minimumSerial.
+// It does not know the schedule or storage of backups. A zone made after the backup is missing: its user recreates
+// it with spec.minimumSerial.
 //
 // Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.
 package backup

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A later manifestVersion is rejected.
+// A later version is rejected.
 const (
 	kind            = "KubizoneBackup"
 	manifestVersion = 1

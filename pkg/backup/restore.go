@@ -114,7 +114,7 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
-// raiseStore advances the serials and runs fsck. With MemberName it also saves a snapshot of the result.
+// With MemberName, raiseStore also saves a snapshot of the result.
 func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {

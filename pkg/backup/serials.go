@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// parallelRaises bounds concurrent zone writes: etcd merges disk writes.
+// parallelRaises bounds concurrent writes: etcd merges disk writes.
 const parallelRaises = 32
 
 // raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11), so hash and journal are as

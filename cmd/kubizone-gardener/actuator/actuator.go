@@ -40,7 +40,7 @@ type Options struct {
 	// ReadyTimeout bounds the wait for the delivery to every server, to less than gardenlet's two minutes.
 	ReadyTimeout  time.Duration
 	RetryInterval time.Duration
-	// CallTimeout bounds each request to Kubizone.
+	// CallTimeout bounds a request to Kubizone.
 	CallTimeout time.Duration
 	// PollInterval is that of reads of a Record that is not Ready.
 	PollInterval time.Duration

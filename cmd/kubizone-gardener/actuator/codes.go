@@ -54,7 +54,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 // reasonNamespaceBudget is the cause of a 403 by S9.1.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
-// maxErrorText bounds an error in octets, of an untrusted server, for the status of the DNSRecord.
+// maxErrorText bounds an untrusted server's error in the DNSRecord's status, in octets.
 const maxErrorText = 2000
 
 func coded(err error) error {

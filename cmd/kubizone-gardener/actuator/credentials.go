@@ -55,7 +55,7 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient returns a client for an untrusted server (promise 4).
+// newClient is for an untrusted server (promise 4).
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	// The server limits the rate.
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
@@ -128,7 +128,7 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig is in octets: empty entries take a thousand times as much memory.
+// maxKubeconfig is in octets: empty entries take a thousand times the memory.
 const maxKubeconfig = 64 << 10
 
 // readKubeconfig parses an untrusted kubeconfig. It refuses fields that execute a program, read files or redirect

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// DefaultTTL of a DNSRecord is in seconds.
+	// DefaultTTL is in seconds.
 	DefaultTTL = 120
 	// OwnerAnnotation has namespace and name of the Record's DNSRecord, the same on every seed.
 	OwnerAnnotation = "gardener.kubi.zone/owner"

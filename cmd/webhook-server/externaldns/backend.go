@@ -294,7 +294,7 @@ func meanSame(t rdata.Type, one, other []string) bool {
 	return slices.Equal(server.Meaning(t, one), server.Meaning(t, other))
 }
 
-// isThere also records an RRset in a different form.
+// isThere also records an RRset in another form.
 func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
 	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
 	delete(b.kept, t.Key)
@@ -316,7 +316,7 @@ func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool 
 	return true
 }
 
-// writeChanges returns the tasks sent, after the provider's adjustment, and the error.
+// writeChanges returns the tasks sent, after adjustment, and the error.
 func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, tasks []*task) ([]*task, error) {
 	tasks, err := b.adjustWishes(ctx, r, tasks)
 	if len(tasks) == 0 || err != nil {
@@ -340,7 +340,7 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider adjust the endpoints, and refuses tasks that it would write as something else.
+// adjustWishes lets the provider adjust, and refuses tasks that it would write as something else.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {

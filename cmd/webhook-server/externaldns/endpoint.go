@@ -88,7 +88,6 @@ type listedRRset struct {
 
 type listing map[contract.Key]listedRRset
 
-// makeListing leaves out invalid names and unknown types.
 func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	all := make(listing, len(endpoints))
 	for _, e := range endpoints {

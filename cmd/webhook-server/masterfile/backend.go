@@ -44,7 +44,7 @@ type zone struct {
 	path string
 
 	mu sync.Mutex
-	// loaded: the name server has the current file.
+	// loaded: the name server has this file.
 	loaded bool
 }
 

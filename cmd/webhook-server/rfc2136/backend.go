@@ -132,7 +132,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords tests a refusal with an empty update of the zone.
+// blamesRecords tests a refusal with an empty update.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:

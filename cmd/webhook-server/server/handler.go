@@ -304,7 +304,6 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 	sendJSON(w, http.StatusOK, answer)
 }
 
-// applySets passes adjacent sets of a zone together.
 func (h *handler) applySets(ctx context.Context, sets []protocol.RRset) []error {
 	var results []error
 	for begin := 0; begin < len(sets); {

@@ -237,7 +237,7 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present. A removal becomes a write of the others' values.
+// permitWrite returns an error unless set may replace present. A removal becomes a write of others' values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {
