@@ -89,8 +89,8 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is the buffer of named 9.18 for its key report, less the text of one key. named drops further lines:
-// states would belong to another key, and keys in use be missing.
+// maxKeyText is named 9.18's buffer of the key report, less one key. named drops further lines: states would belong
+// to another key, and keys in use be missing.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)

@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles are the zone files of a directory: "example.org.1f2e3d4c.zone". The middle is random, so the agent
-// never writes a file in use (A1).
+// zoneFiles are named "example.org.1f2e3d4c.zone". The middle is random: the agent never writes a file in use (A1).
 type zoneFiles struct{ dir string }
 
 // maxFileName is the limit of file systems, less the suffixes of named (".signed.jnl").

@@ -84,8 +84,8 @@ const (
 	// Until loadTime after the start, named needs every expected zone, then loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready although the primary withholds more zones: a tenant who has zones withheld, as
-	// by a pause, must not keep a server from the zones of others.
+	// After waitTime, named is ready without withheld zones: a tenant with withheld zones, as by a pause, must not
+	// keep a server from the zones of others.
 	waitTime = 5 * time.Minute
 	// askers bounds concurrent queries; answerTime each: named is local.
 	askers     = 16
@@ -149,8 +149,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones has named query the primary: an unready server gets no NOTIFY, since no Service selects the pod, and
-// named retries only after a minute to hours.
+// refreshZones has named query the primary: no Service selects an unready pod for NOTIFY, and named retries only
+// after a minute to hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -219,9 +219,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the zones with a file of the agent, and the members of named's catalogs. unconfirmed
-// includes members not confirmed by all servers (dns.UnconfirmedTTL), which may be impossible to load. lacking is
-// the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
+// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {

@@ -283,7 +283,7 @@ func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort
 
 var plainZones = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+$`)
 
-// formatZone returns the name of a catalog: letters, digits, hyphens and underscores only.
+// formatZone accepts letters, digits, hyphens and underscores only.
 func (c *conf) formatZone(zone name.Name) string {
 	text := strings.ToLower(zone.String())
 	if !plainZones.MatchString(text) {
