@@ -103,6 +103,7 @@ type webhookServer struct {
 	logger          *slog.Logger
 }
 
+// run serves until ctx ends (W3).
 func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {

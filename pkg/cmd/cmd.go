@@ -125,6 +125,7 @@ func adaptToName(root *cobra.Command, started string, arguments []string) []stri
 	return arguments
 }
 
+// explainUsageErrors adds the next step (C2).
 func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError

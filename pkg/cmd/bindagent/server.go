@@ -39,6 +39,7 @@ type server struct {
 	logger   *slog.Logger
 }
 
+// run serves until ctx ends (B4).
 func (s *server) run(ctx context.Context, out io.Writer) error {
 	open, err := net.Listen("tcp", s.listen)
 	if err != nil {

@@ -74,6 +74,7 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 	}, nil
 }
 
+// run returns after the end of the agent (B4).
 func (s *supervisor) run(ctx context.Context) error {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {

@@ -82,6 +82,7 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
+// notChecked reports an unreadable fact (D1).
 func notChecked(check, what string, err error) Finding {
 	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
