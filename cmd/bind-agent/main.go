@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bind-agent is only kubizone bind-agent: a tenth of the size, because it runs beside each named.
+// Command bind-agent is kubizone bind-agent alone, a tenth of the size: it runs beside each named.
 package main
 
 import (

@@ -129,12 +129,12 @@ func newCommand() *cobra.Command {
 
 func runManager(ctx context.Context, o *options) error {
 	config := o.rest.Completed().Config
-	// Five requests per reconciliation, thousands in a migration of a seed: the server limits them by priority.
+	// Five requests per reconciliation, thousands in a migration of a seed.
 	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
-	log.SetLogger(settings.Logger) // for code without a logger of the manager's
-	// The heartbeat reads a Lease through the cache, which else would hold every Lease of the seed.
+	log.SetLogger(settings.Logger) // for code without a logger
+	// The cache for the heartbeat's Lease would else hold every Lease of the seed.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
 	}
@@ -162,7 +162,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Confi
 	does := actuator.New(mgr.GetClient(), mgr.GetAPIReader(), o.actuator)
 	for _, of := range o.types {
 		settings := o.controller.Completed().Options()
-		// The library names each controller "dnsrecord"; here each type has a controller.
+		// The library names each controller "dnsrecord".
 		unchecked := true
 		settings.SkipNameValidation = &unchecked
 		if err := dnsrecord.Add(mgr, dnsrecord.AddArgs{

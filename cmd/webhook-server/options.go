@@ -44,8 +44,8 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions returns the defaults. The check is as strict as named's loading of a primary zone, and does not resolve
-// hosts outside.
+// newOptions returns the defaults. The check is as strict as named's load of a primary zone, and resolves no
+// outside hosts.
 func newOptions() *options {
 	types := []string{}
 	for _, t := range externaldns.ListedTypes {
@@ -82,7 +82,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"that is given a zone and has the name server load it; empty for none")
 }
 
-// makeServer returns the server for the options, or all their errors (W1).
+// makeServer returns all errors of the options (W1).
 func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	var wrong []error
 	fault := func(flag string, err error) { wrong = append(wrong, fmt.Errorf("%s: %w", flag, err)) }
@@ -113,7 +113,7 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	config := server.Config{Backend: backend, Secrets: o.readSecrets, Algorithm: protocol.Algorithm(o.algorithm), BasePath: o.basePath,
 		Logger: logger}
 	if err := config.Validate(); err != nil {
-		fault("--hmac-algorithm, --base-path", err) // each error names its value
+		fault("--hmac-algorithm, --base-path", err) // errors name the value
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
@@ -122,7 +122,6 @@ func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	return &webhookServer{listen: o.listen, tlsCert: o.tlsCert, tlsKey: o.tlsKey, handler: handler, target: target, logger: logger}, err
 }
 
-// openBackend returns the backend with a name. Errors name their flags.
 func (o *options) openBackend(logger *slog.Logger) (backend server.Backend, target string, err error) {
 	given := 0
 	for _, is := range []bool{o.updateServer != "", len(o.zoneFiles) > 0, o.externalDNS != ""} {
@@ -217,7 +216,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets returns an error if no client could sign, or any client could.
+// judgeSecrets rejects secrets by which no client could sign, or any.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {
 		return errors.New("name at least one; without a secret no request is answered")

@@ -11,26 +11,25 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Clock computes the first serials and revisions of a restored store. Each is the backup's number, plus the
-// milliseconds since the backup was taken, raised to the next number equal to the present millisecond modulo a step.
-// Both parts grow with the clock. So the store is ahead of every number of earlier restores of the same or a later
-// backup, as long as no number grew by more than one per millisecond on average.
+// Clock computes the first serials and revisions of a restored store: the backup's number plus the milliseconds
+// since the backup, raised to the next number equal to the present millisecond modulo a step. Both parts grow with
+// the clock: the store is ahead of all earlier restores of the same or a later backup, if no number grew by more
+// than one per millisecond on average.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for it. But that restore began at
-// another millisecond, and so at other numbers: no secondary finds a serial from there in this store, with other
-// content.
+// An earlier restore of an older backup can be ahead, unless Since accounts for that. But its numbers began at
+// another millisecond: no secondary finds a serial from there here with other content.
 type Clock struct {
-	// Now is when the restore began.
+	// Now is the begin of the restore.
 	Now time.Time
-	// Since is when the backup was taken, or an older backup that was restored after that.
+	// Since is the time of the backup, or of an older backup restored later.
 	Since time.Time
 }
 
 const (
 	// mostAhead is half of the range ahead in RFC 1982; 12 days of milliseconds.
 	mostAhead = 1 << 30
-	// catalogSerials is the number of serials of a catalog: revisions modulo this number
-	// (pkg/controller/transferclass). revisionStep divides it, and is three days of milliseconds, like
+	// catalogSerials is the number of serials of a catalog: revisions modulo catalogSerials
+	// (pkg/controller/transferclass). revisionStep divides that: three days of milliseconds, like
 	// serial.RestoreStep.
 	catalogSerials = 1<<32 - 1
 	revisionStep   = catalogSerials / 15
@@ -38,10 +37,9 @@ const (
 	lastRevision = 1<<56 - 1<<48
 )
 
-// levelsBegin is the time of level 0. The level exceeds lastRevision in 2060.
+// levelsBegin is the time of level 0. Levels exceed lastRevision in 2060.
 var levelsBegin = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// check returns an error if no store can be restored at this time.
 func (c Clock) check() error {
 	const form = "2006-01-02 15:04:05 MST"
 	if c.Now.Before(c.Since) {
@@ -58,15 +56,15 @@ func (c Clock) check() error {
 // age returns the milliseconds since Since, at most most.
 func (c Clock) age(most uint64) uint64 { return min(uint64(c.Now.Sub(c.Since).Milliseconds()), most) }
 
-// advance adds the age to a number, and goes on to the next number equal to the present millisecond modulo step.
+// advance adds the age, and goes on to the next number equal to the present millisecond modulo step.
 func (c Clock) advance(from, most, step uint64) uint64 {
 	to := from + c.age(most)
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial returns the first serial of a zone in the restored store, given its last; 0: none. limited reports an
-// advance shorter than the time since, at most half of the serials left until the last serial, or today's, is ahead
-// again: the next change of the zone would go there.
+// serial returns the first serial of a zone, given its last, 0 for none. limited reports an advance shorter than
+// the age, at most half of the serials until the last serial, or today's, is ahead again: the next change of the
+// zone would go there.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
@@ -80,8 +78,8 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 }
 
 // Revision returns the first revision of the restored store, given its last. Serials of catalogs follow revisions,
-// but wrap. So whole laps of serials raise the revision above a level, which grows by more than a lap in each span
-// of 65 s. The result exceeds the revisions of all restores, of any backup, in earlier spans.
+// but wrap: whole laps raise the revision above a level, which grows by more than a lap in each span of 65 s. The
+// result exceeds the revisions of all restores, of any backup, in earlier spans.
 func (c Clock) Revision(last int64) int64 {
 	to := c.advance(uint64(last), mostAhead, revisionStep)
 	if level := c.level(); to < level {
@@ -90,7 +88,7 @@ func (c Clock) Revision(last int64) int64 {
 	return int64(to)
 }
 
-// level grows by one per millisecond within a span, as advance does. Otherwise the later of two restores of a backup
+// level grows by one per millisecond within a span, as advance does: else the later of two restores of a backup
 // could begin a lap before the other.
 func (c Clock) level() uint64 {
 	const bits = 16 // of the milliseconds of a span

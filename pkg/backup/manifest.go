@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Every manifest has kind and manifestVersion; a later version is rejected.
+// A later version is rejected.
 const (
 	kind            = "KubizoneBackup"
 	manifestVersion = 1
@@ -29,23 +29,22 @@ const (
 
 // Manifest describes a backup.
 type Manifest struct {
-	Kind    string `json:"kind"`
-	Version int    `json:"version"`
-	// Time of the backup, and the versions of Kubizone and etcd.
+	Kind     string    `json:"kind"`
+	Version  int       `json:"version"`
 	Time     time.Time `json:"time"`
 	Kubizone string    `json:"kubizone"`
 	Etcd     string    `json:"etcd"`
-	// Format of the store, and the least format that a reading program must know.
+	// LeastReader is the least format that a reading program must know.
 	Format      int `json:"format"`
 	LeastReader int `json:"leastReader,omitempty"`
-	// Revision of etcd, and the number of zones and records there.
+	// Revision of etcd, with the number of zones and records.
 	Revision int64 `json:"revision"`
 	Zones    int   `json:"zones"`
 	Records  int   `json:"records"`
-	// Bytes and SHA256 (hex) of the snapshot file.
+	// Bytes and SHA256 (hex) of the snapshot.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// Sum is the SHA-256 (hex) of the manifest without Sum. Sum protects Time, by which serials advance.
+	// Sum is the SHA-256 (hex) without Sum, and protects Time, by which serials advance.
 	Sum string `json:"sum"`
 }
 
@@ -59,10 +58,10 @@ func (m Manifest) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// String returns the number of zones and records, for people.
+// String returns the number of zones and records.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
-// ManifestFile returns the path of a backup's manifest.
+// ManifestFile returns the manifest's path.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
 func readManifest(backup string) (*Manifest, error) {
@@ -94,7 +93,7 @@ func readManifest(backup string) (*Manifest, error) {
 	return &m, nil
 }
 
-// Verify reads the manifest of a backup and checks the snapshot file against it.
+// Verify checks the snapshot file against its manifest.
 func Verify(backup string) (*Manifest, error) {
 	m, err := readManifest(backup)
 	if err != nil {
@@ -113,7 +112,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// readContents fills in the content of the snapshot at path. A server would answer for another moment.
+// readContents reads the snapshot: a server would answer for another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

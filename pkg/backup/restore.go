@@ -23,17 +23,17 @@ import (
 
 // Restore has the source and target of a restore.
 type Restore struct {
-	// Backup is the file written by Take.
+	// Backup is the file of Take.
 	Backup string
-	// DataDir has no data yet, and is made if missing.
+	// DataDir has no data, and is made if missing.
 	DataDir string
-	// AheadOf is an older backup, if it was restored after Backup was taken. Only its manifest is read.
+	// AheadOf is an older backup restored after Backup was taken. Only its manifest is read.
 	AheadOf string
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string
 	// MemberName and InitialCluster: see embed.Snapshot.
 	MemberName, InitialCluster string
-	// Report receives a line for each action.
+	// Report receives a line per action.
 	Report func(line string)
 	// Log receives etcd's log.
 	Log func(line string)
@@ -65,7 +65,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
-	// The directory has two copies of the snapshot for a moment, and a member needs space to start.
+	// Two copies of the snapshot, and space to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
 	if err != nil {
 		return nil, err
@@ -85,10 +85,10 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// prepareInto prepares everything in a directory of its own, and moves the result to dir at the end (B3).
+// prepareInto works in a directory of its own, and moves the result to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // a panic of etcd, for damage that no check of the file detects
+		if fault := recover(); fault != nil { // of etcd, for damage undetected in the file
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
 		}
 	}()
@@ -114,8 +114,7 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
-// raiseStore starts the restored store, advances the serials and runs fsck. With MemberName it also saves a snapshot
-// of the result, for that member.
+// With MemberName, raiseStore also saves a snapshot of the result.
 func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
@@ -154,7 +153,7 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check compares the ledger's derived data with the stored objects. Check writes nothing, and may run beside a server.
+// Check compares the ledger's derived data with the stored objects, without a write. A server may run beside.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

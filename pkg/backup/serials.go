@@ -26,13 +26,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// parallelRaises is the number of concurrent zone writes. Each waits for the disk, and etcd merges disk writes.
+// parallelRaises bounds concurrent writes: etcd merges disk writes.
 const parallelRaises = 32
 
-// raiseSerials advances every serial of a store by Clock. It raises spec.minimumSerial (S6.11), so hash and journal
-// are as from a server. It also raises the serials kept for names without a zone, and the floor for names unknown to
-// the store (S6.8). No server may run on the store. The result is the number of zones, and of limited zones
-// (Clock.serial).
+// raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11), so hash and journal are as
+// from a server, the serials kept for names without a zone, and the floor for unknown names (S6.8). No server may
+// run on the store. The results are the numbers of zones and of limited zones (Clock.serial).
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
@@ -64,7 +63,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), at); err != nil {
 		return 0, 0, err
 	}
-	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // the log of a restored store starts over
+	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // its log starts over
 		return 0, 0, err
 	}
 	store := opened.Zones(raw)
@@ -89,7 +88,7 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	return zones, int(shorter.Load()), err
 }
 
-// raiseZone writes a zone. If the target is too far for a single write, the first write goes to today's serial.
+// raiseZone goes by way of today's serial if the target is too far for a single write.
 func raiseZone(ctx context.Context, zones storage.Interface, key string, at Clock) (limited bool, err error) {
 	var target *serial.Serial
 	for range 3 {
@@ -101,7 +100,7 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 			zone := in.(*v1alpha1.Zone)
 			last = serial.Serial(zone.Status.Serial)
 			if done = last == 0; done {
-				return zone, nil, nil // a pending zone has no published serial
+				return zone, nil, nil // a pending zone
 			}
 			if target == nil {
 				var begins serial.Serial
@@ -133,7 +132,7 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 	return false, fmt.Errorf("raising the serial of %s to %d: it went elsewhere, as at midnight; restore again", key, *target)
 }
 
-// raise advances a kept serial, or the floor and jump of an earlier restore.
+// raise advances a kept serial, or an earlier restore's floor and jump.
 func (c Clock) raise(last *law.LastSerial) {
 	was := last.Serial
 	if last.Serial, _ = c.serial(was); last.Jump > 0 {
@@ -155,7 +154,7 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 	})
 }
 
-// leaveFloor makes last, the raised floor of an earlier restore or zero, the floor of this restore.
+// leaveFloor makes last, an earlier restore's raised floor or zero, the floor of this restore.
 func (c Clock) leaveFloor(last *law.LastSerial) {
 	if floor, _ := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
 		last.Serial = floor

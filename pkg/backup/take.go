@@ -23,11 +23,11 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// dialTimeout bounds the wait for a member, before the next is tried.
+// dialTimeout bounds the wait for a member.
 const dialTimeout = 10 * time.Second
 
-// Take writes a backup of the etcd at where to out, and a manifest. The manifest is written last, so a crash
-// leaves no apparent backup. Neither file may exist before.
+// Take writes a backup of the etcd at where to out, and then the manifest: a crash leaves no apparent backup.
+// Neither file may exist.
 func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
 	for _, path := range []string{out, ManifestFile(out)} {
 		if _, err := os.Lstat(path); err == nil {
@@ -61,7 +61,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// saveSnapshot saves a snapshot of the first member that answers.
+// saveSnapshot takes the first member that answers.
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
@@ -94,8 +94,8 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 	return errors.Join(wrong...)
 }
 
-// caughtUp does a linearizable read through the member: a later snapshot has every answered write (B1). A
-// snapshot alone is of the member's own state.
+// caughtUp does a linearizable read: a later snapshot has every answered write (B1), not only the member's own
+// state.
 func caughtUp(ctx context.Context, config clientv3.Config) error {
 	client, err := clientv3.New(config)
 	if err != nil {
@@ -115,7 +115,6 @@ func caughtUp(ctx context.Context, config clientv3.Config) error {
 	return nil
 }
 
-// syncDir makes the names of new files durable.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

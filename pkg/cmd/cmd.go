@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	// The image has no file but the program: these roots are trusted where the system has none.
+	// The image has no file but the program: these roots are for systems without.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
@@ -109,13 +109,12 @@ changes a record, and secondaries are told within a second.`,
 	return root
 }
 
-// The names under which kubectl runs the program: as its plugin, and for completion.
+// Names under which kubectl runs the program: as its plugin, and for completion.
 const (
 	pluginName     = "kubectl-kubizone"
 	completionName = "kubectl_complete-kubizone"
 )
 
-// adaptToName adapts the root command to the name of the program.
 func adaptToName(root *cobra.Command, started string, arguments []string) []string {
 	switch strings.TrimSuffix(filepath.Base(started), ".exe") {
 	case pluginName:
@@ -126,7 +125,7 @@ func adaptToName(root *cobra.Command, started string, arguments []string) []stri
 	return arguments
 }
 
-// explainUsageErrors adds the next step to errors of the command line (C2).
+// explainUsageErrors adds the next step (C2).
 func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -162,7 +161,6 @@ func explainUsageErrors(root *cobra.Command) {
 	}
 }
 
-// similarWords returns the words similar to typed, by cobra's measure.
 func similarWords(typed string, words []string) []string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {
@@ -179,18 +177,17 @@ func didYouMean(prefix string, words []string) string {
 }
 
 const (
-	// exitDiffers: the command completed, and the answer is no.
+	// exitDiffers: the answer is no.
 	exitDiffers = 1
-	// exitFailed: the command did not complete, so there is no answer.
+	// exitFailed: no answer.
 	exitFailed = 2
-	// exitChanges: a plan completed, and an apply would change something.
+	// exitChanges: an apply of the plan would change something.
 	exitChanges = 2
 )
 
-// planName is the command whose errors, also of its flags, are all exitDiffers.
+// planName is the command with exitDiffers for all errors, also of flags.
 const planName = "plan"
 
-// negativeAnswers are errors of completed commands.
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
 	lint.ErrRefused, names.ErrNo}
 
@@ -212,7 +209,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	case errors.Is(err, importer.ErrChanges):
 		return exitChanges
 	case command == root && !strings.Contains(err.Error(), "--help"):
-		// The root has no function of its own, so the command is unknown.
+		// The root has no function of its own: the command is unknown.
 		var typed string
 		var commands []string
 		if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &typed); scan == nil {
@@ -241,8 +238,7 @@ const (
 	logJSON = "json"
 )
 
-// setUpLog writes warnings and errors to stderr, and information only with -v (C4). klog is global to the process,
-// and libraries use it.
+// setUpLog writes information only with -v (C4). klog is global to the process.
 func setUpLog(to io.Writer, verbosity int, format string) error {
 	if format != logText && format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
@@ -251,7 +247,7 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{
 		"v": strconv.Itoa(verbosity), "logtostderr": "false", "alsologtostderr": "false", "one_output": "true",
-		// The outputs are set below; klog must not write to stderr as well.
+		// klog must not write to stderr as well.
 		"stderrthreshold": "FATAL",
 	} {
 		if err := flags.Set(name, value); err != nil {
@@ -279,8 +275,7 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger returns a logger with the keys of Kubernetes' programs, and level, which tells warnings from
-// information.
+// jsonLogger has the keys of Kubernetes' programs, and level.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
@@ -303,8 +298,8 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	), zap.WithCaller(true))
 }
 
-// writeUnstructured writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`, whose severity is only
-// in its header.
+// writeUnstructured writes a line of klog, whose severity is only in its header: `W0102 15:04:05.000000 4711
+// file.go:12] message`.
 func writeUnstructured(logger *zap.Logger, line string) {
 	level := zapcore.ErrorLevel
 	switch {
@@ -320,7 +315,6 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// buildText returns the versions of this program and of two libraries that users notice.
 func buildText() string {
 	versions := map[string]string{"k8s.io/apiserver": "unknown", "go.etcd.io/etcd/server/v3": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {

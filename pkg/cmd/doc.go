@@ -7,8 +7,8 @@
 //
 //	C1. A slice lists the sub-commands; nothing registers itself.
 //	C2. An error is one message on stderr, with the next step; usage is only printed on request. Exit code 1: the
-//	    command completed and the answer is no (a server differs, an object was refused, the store is damaged, a check
-//	    fails). Exit code 2: there is no answer (a server did not answer, or the command line is wrong).
+//	    answer is no (a server differs, an object was refused, the store is damaged, a check fails). Exit code 2: no
+//	    answer (a server is silent, or the command line is wrong).
 //	C3. The first Ctrl-C or SIGTERM stops in order, the second at once.
 //	C4. The log has only warnings and errors, more with -v.
 //

@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// logWriter writes messages of klog, and indents all lines but the first: a line break in a tenant's text must not
-// begin a line of the log.
+// logWriter indents all lines but the first: a line break in a tenant's text must not begin a line of the log.
 type logWriter struct{ to io.Writer }
 
 var beginning = regexp.MustCompile(`\n([^\t ])`)
@@ -24,22 +23,20 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a line of code per placeInterval. A client of the API's port makes
-// libraries log an error for each request, without a hook.
+// placeBurst bounds the warnings and errors of a line of code per placeInterval: libraries log an error for each
+// request of a client.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit writes lines of klog. The first line of a place in an interval is preceded by the number of dropped
-// lines.
+// placeLimit precedes the first line of a place in an interval by the number of dropped lines.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex
 	places map[string]*place // by file and line of the call, so bounded
 }
 
-// place counts the lines of an interval.
 type place struct {
 	since time.Time
 	lines int

@@ -26,12 +26,12 @@ import (
 const (
 	bindyGroup = "bindy.firestoned.io"
 	bindyZone  = "DNSZone"
-	// bindy's defaults for absent fields.
+	// Defaults of bindy.
 	bindyRecordTTL, bindyZoneTTL                            = 300, 3600
 	bindyRefresh, bindyRetry, bindyExpire, bindyNegativeTTL = 3600, 600, 604800, 86400
 )
 
-// zoneSpecOfBindy has the fields of a DNSZone in all releases. No release has two names for a field.
+// zoneSpecOfBindy has the fields of all releases, none of which has two names for a field.
 type zoneSpecOfBindy struct {
 	ZoneName      string            `json:"zoneName"`
 	TTL           *int32            `json:"ttl"`
@@ -66,7 +66,7 @@ type hostOfBindy struct {
 	IPv6Address string `json:"ipv6Address"`
 }
 
-// placeOfBindy has the fields common to all kinds of record.
+// placeOfBindy has the fields common to all records.
 type placeOfBindy struct {
 	Name    string           `json:"name"`
 	TTL     *int32           `json:"ttl"`
@@ -74,7 +74,7 @@ type placeOfBindy struct {
 	ZoneRef referenceOfBindy `json:"zoneRef"`
 }
 
-// referenceOfBindy is a DNSZone's name, or an object with the name.
+// referenceOfBindy is a DNSZone's name, or an object with it.
 type referenceOfBindy struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -90,8 +90,8 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy is a kind of record: type, and data fields in order. Addresses have had three names and the host of an
-// NS two, never two in a release.
+// kindOfBindy has the data fields in order. Addresses have had three names and the host of an NS two, never two in
+// a release.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -132,7 +132,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 		}
 	}
 	if k.rrType != "A" && k.rrType != "AAAA" {
-		values = []string{strings.Join(values, " ")} // texts are the strings of one TXT value
+		values = []string{strings.Join(values, " ")} // texts form a single TXT value
 	}
 	t, _ := rdata.ParseType(k.rrType) // valid in bindyRecords
 	for i, text := range values {
@@ -147,15 +147,14 @@ type zoneOfBindy struct {
 	spec v1alpha1.ZoneSpec
 	// selectors of recordsFrom apply in the DNSZone's namespace.
 	selectors []labels.Selector
-	// refused: neither the zone nor its records are imported.
-	refused bool
-	// uses has the types of imported records by namespace and owner name.
+	refused   bool
+	// uses has the types of imported records by namespace and owner.
 	uses map[string]map[string][]string
-	// cuts are the child zones for which this zone has NS.
+	// cuts are child zones with NS in this zone.
 	cuts map[name.Name]bool
 }
 
-// zonesOfBindy has all DNSZones, and the oldest of each name, which is served.
+// serving has the oldest DNSZone of each name.
 type zonesOfBindy struct {
 	all     []*zoneOfBindy
 	serving map[name.Name]*zoneOfBindy
@@ -282,8 +281,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	return z.takeNameServers(primary, spec)
 }
 
-// takeNameServers takes bindy's name servers of the apex: that of the SOA, then nameServers, or if absent
-// nameServerIps.
+// takeNameServers takes the apex's name servers: the SOA's, then nameServers, or if absent nameServerIps.
 func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) error {
 	hosts := append([]hostOfBindy{{Hostname: primary}}, spec.NameServers...)
 	if len(spec.NameServers) == 0 {
@@ -306,7 +304,7 @@ func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) err
 			if _, err := netip.ParseAddr(address); err != nil && address != "" {
 				return fmt.Errorf("spec.nameServers: %s: %q is not an address", host.Hostname, address)
 			}
-			// A Zone has only addresses of hosts inside.
+			// A Zone has only addresses of inner hosts.
 			if address != "" && z.fqdn.Encloses(fqdn) && !slices.Contains(servers[i].Addresses, address) {
 				servers[i].Addresses = append(servers[i].Addresses, address)
 			}
@@ -362,14 +360,14 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		DomainName: owner.String(),
 		ZoneRef:    &v1alpha1.ZoneReference{Name: z.was.GetName()},
 		Type:       kind.rrType,
-		// bindy ignores the zone's TTL here.
+		// bindy ignores the zone's TTL.
 		TTL: ptr.To(ptr.Deref(place.TTL, bindyRecordTTL)),
 	}
 	if zoneNamespace != namespace {
 		record.ZoneRef.Namespace = zoneNamespace
 	}
 	setData(&record, values)
-	// Objects of two kinds may have the same name.
+	// Two kinds may share a name.
 	c.addReplacement(o, "Record", o.GetName()+"-"+strings.ToLower(kind.rrType), &record)
 	if z.uses[namespace] == nil {
 		z.uses[namespace] = make(map[string][]string)
@@ -400,8 +398,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone named by a record, or else selecting the record by labels. Of several, bindy writes
-// into that of the status.
+// findZone returns the DNSZone named by a record, or else selecting its labels; of several bindy writes into that
+// of the status.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
@@ -449,7 +447,6 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 		"write one object for each zone"
 }
 
-// enclosing returns the closest served DNSZone at or above fqdn.
 func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	for {
 		if z := zones.serving[fqdn]; z != nil {
@@ -463,8 +460,8 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds rules for other namespaces: names and types of their records, and names of child zones for which the
-// zone has NS. The rule of the zone's own namespace stays first.
+// addRules adds rules for other namespaces: names and types of their records, and child zones with NS in the zone.
+// The rule of the own namespace stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

@@ -20,7 +20,7 @@ import (
 
 const (
 	webhookGroup = "dns.homelab.mortenolsen.pro"
-	// webhookTTL is the default TTL if neither DNSRecord nor DNSClass has one.
+	// webhookTTL is the default of DNSRecord and DNSClass.
 	webhookTTL = 300
 )
 
@@ -50,8 +50,7 @@ type classSpec struct {
 	HMACAuth       *v1alpha1.HMACAuth `json:"hmacAuth"`
 }
 
-// convertWebhook converts DNSRecords and DNSClasses. Zones are the administrator's to write: DNSRecords have no rules
-// about namespaces and names.
+// convertWebhook leaves Zones to the administrator: DNSRecords have no rules about namespaces and names.
 func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {
@@ -89,7 +88,7 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 	c.addReplacement(o, "DNSClass", o.GetName(), &class)
 }
 
-// convertDNSRecord makes a Record. It notes the RRset in having, and the class's namespace in using.
+// convertDNSRecord notes the RRset in having, and the class's namespace in using.
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
 	having map[string]*unstructured.Unstructured) {
 	var spec recordSpec
@@ -122,7 +121,7 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 	c.addReplacement(o, "Record", o.GetName(), &record)
 }
 
-// makeValues returns the data. Hosts are absolute, with or without trailing dot.
+// makeValues makes hosts absolute.
 func (s *recordSpec) makeValues(rrType string) ([]string, error) {
 	t, err := rdata.ParseType(rrType)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate makes Zones, Records and DNSClasses of other operators' custom resources: kubizone v0.1 to v0.4,
-// bindy, external-dns, Gardener's external-dns-management, and the operator with DNSRecords and a webhook.
+// Package migrate converts other operators' custom resources to Zones, Records and DNSClasses: kubizone v0.1 to
+// v0.4, bindy, external-dns, Gardener's external-dns-management, and the operator with DNSRecords and a webhook.
 //
 // It promises:
 //

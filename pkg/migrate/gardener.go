@@ -20,7 +20,7 @@ import (
 const (
 	gardenerGroup  = "dns.gardener.cloud"
 	gardenerIgnore = gardenerGroup + "/ignore"
-	// maxTextString bounds a character string of TXT, in octets (RFC 1035 §3.3).
+	// maxTextString bounds a character-string in octets (RFC 1035 §3.3).
 	maxTextString = 255
 )
 
@@ -30,7 +30,7 @@ type entrySpec struct {
 	Targets texts  `json:"targets"`
 	Text    texts  `json:"text"`
 	Resolve bool   `json:"resolveTargetsToAddresses"`
-	// ownerId is a mark in the provider. The interval has no use without lookups.
+	// OwnerID is a mark in the provider. The interval has no use without lookups.
 	OwnerID             any `json:"ownerId"`
 	CNAMELookupInterval any `json:"cnameLookupInterval"`
 	RoutingPolicy       any `json:"routingPolicy"`
@@ -39,7 +39,7 @@ type entrySpec struct {
 
 func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	having := make(map[name.Name]*unstructured.Unstructured)
-	// entries has the objects' names, which a second Record of an entry must not take.
+	// A second Record of an entry must not take another's name.
 	entries := make(map[string]bool)
 	for _, o := range all {
 		entries[o.GetKind()+" "+id(o)] = true
@@ -57,7 +57,7 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEntry makes a Record for each type of a DNSEntry. The first has the entry's name.
+// convertEntry makes a Record per type. The first has the entry's name.
 func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) {
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
 		c.refuse(o, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),
@@ -139,7 +139,7 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 	return data, nil
 }
 
-// textValue returns a value of a TXT RRset. Providers quote unquoted text, and split long text.
+// textValue quotes and splits unquoted text, as providers do.
 func textValue(text string) string {
 	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		return text

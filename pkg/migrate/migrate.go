@@ -20,17 +20,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding is a custom resource, or a part, that is not carried over.
+// Finding is a custom resource, or a part, not carried over.
 type Finding struct {
 	Of *unstructured.Unstructured
-	// Refused: the object, or the list item named in Reason, is not converted. Otherwise the rest is.
-	Refused bool
-	// Fix is the next step, if Reason does not name one.
+	// Refused: the object, or the list item in Reason, is not converted; otherwise the rest is.
+	Refused     bool
 	Reason, Fix string
 }
 
-// Convert converts custom resources to objects of this API. bindy's records select their zones, so pass all of its
-// group.
+// Convert converts custom resources to objects of this API. Pass all of bindy's group: its records select their
+// zones.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
@@ -49,7 +48,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		}
 	}
 	for _, group := range groups {
-		// The oldest first: in bindy and Gardener the older object of a name wins.
+		// In bindy and Gardener the older object of a name wins.
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),
 				strings.Compare(one.GetKind(), other.GetKind()), strings.Compare(id(one), id(other)))
@@ -77,9 +76,9 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement adds the object that replaces a custom resource. It keeps labels and annotations except the replaced
-// operator's, and the time of creation, by which the older object holds a name (S4.8). Owners are dropped: in another
-// cluster, without them, the garbage collector would delete the object.
+// addReplacement keeps labels and annotations except the replaced operator's, and the time of creation, by which
+// the older object holds a name (S4.8). Owners are dropped: in a cluster without them, the garbage collector would
+// delete the object.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -113,7 +112,7 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 	c.converted = append(c.converted, o)
 }
 
-// dropEmpty removes null or empty fields at any depth.
+// dropEmpty works at any depth.
 func dropEmpty(content map[string]any) {
 	maps.DeleteFunc(content, func(_ string, value any) bool {
 		switch value := value.(type) {
@@ -134,8 +133,7 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec decodes the spec of a custom resource. Unknown fields are errors: without them the object has another
-// meaning.
+// readSpec rejects unknown fields: without them the object has another meaning.
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -154,7 +152,6 @@ func readStatus(o *unstructured.Unstructured, into any) {
 	}
 }
 
-// id names an object in findings about objects of its kind.
 func id(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
 
 type texts []string
@@ -169,7 +166,7 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// quoteText quotes a character string as in a zone file (RFC 1035 §5.1).
+// quoteText quotes a character-string (RFC 1035 §5.1).
 func quoteText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -188,7 +185,6 @@ func quoteText(text string) string {
 	return b.String()
 }
 
-// absoluteHost adds a trailing dot if missing.
 func absoluteHost(text string) string {
 	if text == "" || name.IsAbsolute(text) {
 		return text
@@ -196,7 +192,6 @@ func absoluteHost(text string) string {
 	return text + "."
 }
 
-// setData sets rdata for a single value, else values.
 func setData(spec *v1alpha1.RecordSpec, values []string) {
 	if len(values) == 1 {
 		spec.RData = values[0]

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// devGroup is the group of v0's development builds.
+	// devGroup is of v0's development builds.
 	devGroup    = "dev." + v1alpha1.GroupName
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 converts an object of v0.1 to v0.4. Group and version stay, and the status for Compare.
+// convertV0 converts an object of v0.1 to v0.4. The status stays for Compare.
 //
-// Owners, finalizers and labels of the replaced controller go: the garbage collector would delete an object whose
-// owner has another uid, and no controller would remove the finalizers.
+// Owners, finalizers and labels of the replaced controller go: the garbage collector would delete an object with an
+// owner of another uid, and no controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -51,7 +51,7 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	}))
 	dropEmpty(o.Object)
 	if spec, ok := o.Object["spec"].(map[string]any); ok {
-		// Secondaries with the old serial must see a later serial (S6.8).
+		// Secondaries must see a later serial (S6.8).
 		last, found, _ := unstructured.NestedInt64(o.Object, "status", "serial")
 		if kind.Kind == "Zone" && found && last > 0 && spec["minimumSerial"] == nil {
 			spec["minimumSerial"] = last
@@ -63,13 +63,12 @@ func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	c.converted = append(c.converted, o)
 }
 
-// entry is a row of a zone without class.
 type entry struct {
 	name, typ, data string
 	ttl             uint32
 }
 
-// ServedBefore returns the entries that v0 served for a Zone, as a master file; empty if unknown.
+// ServedBefore returns the entries that v0 served for a Zone, as a master file; "" if unknown.
 func ServedBefore(o *unstructured.Unstructured) string {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "status", "entries")
 	var text strings.Builder
@@ -81,8 +80,8 @@ func ServedBefore(o *unstructured.Unstructured) string {
 	return text.String()
 }
 
-// Compare compares the entries of a zone now with ServedBefore, both master files. It returns a line for each missing
-// or added entry, and the number missing. Additions are normal: name servers are among them. The SOA is not compared.
+// Compare compares a zone's entries now with ServedBefore, both master files. It returns a line for each missing or
+// added entry, and the number missing. Name servers are normal additions. The SOA is not compared.
 func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
 	old, unreadable := readEntries(strings.NewReader(before))
 	entries, errs := readEntries(now)
@@ -111,7 +110,7 @@ func compareEntries(one, other entry) int {
 	return strings.Compare(fmt.Sprint(one), fmt.Sprint(other))
 }
 
-// readEntries returns the entries of a master file except the SOA, and the errors of invalid lines.
+// readEntries leaves out the SOA, and returns the errors of invalid lines.
 func readEntries(text io.Reader) (entries map[entry]bool, unreadable []error) {
 	entries = make(map[entry]bool)
 	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {

@@ -39,17 +39,17 @@ const (
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
-	ByRequests  = "requests" // the class's provider was asked for each RRset; foreign data is not found
+	ByRequests  = "requests" // by the class's provider, per RRset; foreign data is unseen
 )
 
-// Zone is the content of a zone at a serial.
+// Zone is a zone's content at a serial.
 type Zone struct {
 	FQDN   name.Name
 	Serial serial.Serial
 	sets   map[key]set
 	// guest and signed: see Guest and Signed.
 	guest, signed bool
-	// undone: only the serial of the SOA is known, see Undo.
+	// undone: only the SOA's serial is known (Undo).
 	undone bool
 }
 
@@ -62,7 +62,7 @@ func compareKeys(one, other key) int {
 	return cmp.Or(one.name.Compare(other.name), cmp.Compare(one.t, other.t))
 }
 
-// set is an RRset with sorted data, without duplicates.
+// set has sorted data without duplicates.
 type set struct {
 	ttl  uint32
 	data []string
@@ -70,7 +70,7 @@ type set struct {
 
 func (s set) equal(other set) bool { return s.ttl == other.ttl && slices.Equal(s.data, other.data) }
 
-// RRset is an RRset in a report.
+// RRset is part of a report.
 type RRset struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -91,18 +91,17 @@ type Report struct {
 	State  State  `json:"state"`
 	// Serial is the server's; 0 if unknown.
 	Serial uint32 `json:"serial"`
-	// By is the method. By questions and requests foreign RRsets are not found. Empty: not compared.
+	// By is the method. Questions and requests find no foreign RRsets. Empty: not compared.
 	By string `json:"by,omitempty"`
-	// Missing are RRsets that only the zone has, Foreign those that only the server has. Lists are in canonical
-	// order.
+	// Missing are RRsets that only the zone has, Foreign only the server. Lists are in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
-	// Error is why the state is Failed or Unknown.
+	// Error tells why State is Failed or Unknown.
 	Error string `json:"error,omitempty"`
 }
 
-// Equal reports whether the server has the zone's serial and data.
+// Equal reports whether serial and data are the zone's.
 func (r Report) Equal() bool {
 	return r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) == 0
 }
@@ -144,7 +143,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial, given the changes since, oldest first, without the SOA.
+// Undo returns the zone at an earlier serial. changes are those since, oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -167,8 +166,8 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest returns the zone for comparison with another party's primary that accepts updates (RFC 2136), whose SOA,
-// serial, name servers at the apex and signatures do not count.
+// Guest returns the zone for comparison with another party's primary that accepts updates (RFC 2136): SOA, serial,
+// apex NS and signatures do not count.
 func (z *Zone) Guest() *Zone {
 	guest := *z
 	guest.guest, guest.sets = true, maps.Clone(z.sets)
@@ -177,8 +176,8 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// Signed returns the zone for comparison with a server that signs the zone or transfers it signed: its serial and the
-// records of signing do not count (S6.14).
+// Signed returns the zone for comparison with a server that serves it signed: serial and signing records do not
+// count (S6.14).
 func (z *Zone) Signed() *Zone {
 	signed := *z
 	signed.signed, signed.sets = true, maps.Clone(z.sets)
@@ -197,15 +196,13 @@ func (s set) withSerial(at serial.Serial) set {
 	return s
 }
 
-// hasOtherSerial reports whether the server counts its own serials, as for Guest and Signed.
+// hasOtherSerial reports whether the server counts its own serials.
 func (z *Zone) hasOtherSerial() bool { return z.guest || z.signed }
 
-// isOwnOfServer reports whether an RRset is such a server's own.
 func (z *Zone) isOwnOfServer(k key) bool {
 	return z.guest && isOwnOfHost(k, z.FQDN) || z.signed && k.t.BySigner()
 }
 
-// isOwnOfHost reports whether an RRset is the own data of a Guest's primary.
 func isOwnOfHost(k key, apex name.Name) bool {
 	switch k.t {
 	case rdata.RRSIG, rdata.NSEC, rdata.NSEC3, rdata.NSEC3PARAM:
@@ -216,11 +213,11 @@ func isOwnOfHost(k key, apex name.Name) bool {
 	return false
 }
 
-// Len returns the number of RRsets.
+// Len is the number of RRsets.
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare transfers the zone from the server, HOST:PORT, or asks for each RRset if the server refuses. If key is not
-// nil, questions are signed and answers must be.
+// Compare transfers the zone from server, HOST:PORT, or queries each RRset after a refusal. With a key, questions
+// are signed and answers must be.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {
@@ -257,7 +254,7 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 		}
 		switch {
 		case k == soa && (r.State != Current || z.undone):
-			// Only the serial can be compared.
+			// Only the serial is comparable.
 		case has.data == nil:
 			r.Missing = append(r.Missing, want.rrset(k))
 		case !want.equal(has):
@@ -273,14 +270,14 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	return r
 }
 
-// Judge sets State to Differs if a server has the zone's serial but other records.
+// Judge sets State to Differs if the serial is the zone's but the records differ.
 func (r *Report) Judge() {
 	if r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) > 0 {
 		r.State = Differs
 	}
 }
 
-// Entries returns the entries except the SOA, in canonical order.
+// Entries returns all but the SOA, in canonical order.
 func (z *Zone) Entries() []dns.Entry {
 	var entries []dns.Entry
 	for _, k := range slices.SortedFunc(maps.Keys(z.sets), compareKeys) {

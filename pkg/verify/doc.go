@@ -5,8 +5,8 @@
 //
 // It promises:
 //
-//  1. Server and zone are parsed by the same reader: spelling does not count, but owner, type, TTL and each value do.
-//  2. If a server refuses transfers, each RRset is queried, and the report tells: other data on the server is unseen.
+//  1. Server and zone are parsed by the same reader: owner, type, TTL and each value count, spelling does not.
+//  2. If a server refuses transfers, each RRset is queried, and the report tells: other data is unseen.
 //  3. An unreachable server, or an answer without a required signature, is Failed.
 //
 // It does not know the source of the zone, and changes nothing.

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// answerTimeout bounds an answer, attempts the tries of a question.
+	// answerTimeout bounds an answer, attempts the tries.
 	answerTimeout = 2 * time.Second
 	attempts      = 3
 	// payload is the largest unfragmented answer, in octets.
@@ -51,8 +51,8 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer adds the RRset of the question. At or below a zone cut a server answers with a referral, whose sections
-// have the RRset (RFC 1034 §4.3.2, 3b).
+// takeAnswer adds the RRset of the question. At or below a cut it is in the sections of a referral (RFC 1034
+// §4.3.2, 3b).
 func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
@@ -62,7 +62,7 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	}
 	var text strings.Builder
 	for _, rr := range slices.Concat(answer.Answer, answer.Ns, answer.Extra) {
-		// Not the SOA of a negative answer, which has another TTL (RFC 2308 §3).
+		// A negative answer's SOA has another TTL (RFC 2308 §3).
 		if mdns.CanonicalName(rr.Header().Name) == k.name.String() && rr.Header().Rrtype == uint16(k.t) {
 			text.WriteString(rr.String() + "\n")
 		}
@@ -94,7 +94,7 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// askQuestion asks over UDP, and over TCP if truncated.
+// askQuestion asks over UDP, then TCP if truncated.
 func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
 	var last error
 	network := "udp"

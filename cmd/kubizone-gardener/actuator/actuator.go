@@ -31,19 +31,18 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Options are the settings of an actuator.
+// Options of an actuator.
 type Options struct {
-	// Local is the client configuration for the Kubizone of this cluster; nil: none.
+	// Local configures the client of this cluster's Kubizone; nil: none.
 	Local *rest.Config
-	// LocalNamespaces are the namespaces that a Secret without a kubeconfig may name.
+	// LocalNamespaces may be named by a Secret without a kubeconfig.
 	LocalNamespaces []string
-	// ReadyTimeout bounds the wait for the delivery to every server. It has to be less than gardenlet's two minutes.
-	ReadyTimeout time.Duration
-	// RetryInterval is the delay of a retry.
+	// ReadyTimeout bounds the wait for the delivery to every server, to less than gardenlet's two minutes.
+	ReadyTimeout  time.Duration
 	RetryInterval time.Duration
-	// CallTimeout bounds each request to Kubizone.
+	// CallTimeout bounds a request to Kubizone.
 	CallTimeout time.Duration
-	// PollInterval is the interval of reads of a Record that is not Ready.
+	// PollInterval is that of reads of a Record that is not Ready.
 	PollInterval time.Duration
 }
 
@@ -53,8 +52,7 @@ func NewOptions() Options {
 		PollInterval: 500 * time.Millisecond}
 }
 
-// New returns an actuator for a seed. reader reads Secrets without a cache, which would hold every Secret of the
-// seed.
+// New returns an actuator for a seed. reader reads Secrets without a cache of all Secrets.
 func New(seed client.Client, reader client.Reader, options Options) dnsrecord.Actuator {
 	return &actuator{seed: seed, reader: reader, options: options}
 }
@@ -65,19 +63,19 @@ type actuator struct {
 	options Options
 }
 
-// Reconcile writes the Record of a DNSRecord and waits for its delivery.
+// Reconcile writes the Record and waits for its delivery.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	return a.retryLater(a.reconcileRecord(ctx, log, dns))
 }
 
-// Restore continues the Record of a DNSRecord from another seed.
+// Restore continues the Record of another seed's DNSRecord.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.Reconcile(ctx, log, dns, cluster)
 }
 
-// Migrate keeps the Record for the DNSRecord of another seed.
+// Migrate keeps the Record for another seed.
 func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
 	return nil
 }
@@ -98,7 +96,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater sets a fixed delay: the reconciler's own goes from milliseconds to a quarter of an hour.
+// retryLater sets a fixed delay: the reconciler's goes from milliseconds to a quarter of an hour.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -132,8 +130,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes the Zone into the status. After a change it clears the last error, which concerned the
-// former state: gardenlet gives up on an object with an error.
+// recordProgress writes the Zone into the status. A change clears the last error: gardenlet gives up on an object
+// with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -145,8 +143,8 @@ func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.D
 	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
 }
 
-// markBegun sets Created to Unknown before the first write. Otherwise the library would set it to False after a
-// failed first reconciliation, and would not request the removal of a possibly written Record.
+// markBegun sets Created to Unknown before the first write. The library would set it to False after a failed first
+// reconciliation, and not request the removal of a possibly written Record.
 func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
 	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	if created != nil && created.Status != gardencorev1beta1.ConditionFalse {
@@ -170,10 +168,9 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 	return nil
 }
 
-// writeRecord creates or updates the Record, if it has changed.
 func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
 	record *v1alpha1.Record, written bool, err error) {
-	// Updates are guarded by resourceVersion, and retried after a new read.
+	// Updates are guarded by resourceVersion.
 	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
 		func() error {
 			record, written, err = a.tryWrite(ctx, dns, to, want)
@@ -192,7 +189,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 			return nil, false, err
 		}
 		if record, err = records.Create(ctx, want, metav1.CreateOptions{}); err != nil && !isUncertain(err) {
-			// The Record does not exist, so the deletion of the DNSRecord needs no credentials.
+			// Without a Record, the deletion of the DNSRecord needs no credentials.
 			if err := a.patchStatus(ctx, dns, func() { dns.Status.Conditions = before }); err != nil {
 				return nil, false, err
 			}
@@ -214,7 +211,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	changed := have.DeepCopy()
 	changed.Spec = want.Spec
 	if want.Spec.ZoneRef == nil {
-		// Without spec.zone the chosen Zone stays, as in status.zone.
+		// The chosen Zone stays.
 		changed.Spec.ZoneRef = have.Spec.ZoneRef
 	}
 	changed.Labels = merge(have.Labels, want.Labels)
@@ -233,7 +230,7 @@ func merge(have, want map[string]string) map[string]string {
 	return out
 }
 
-// checkOwner returns an error for a Record of another DNSRecord, or not of this controller.
+// checkOwner rejects a Record of another DNSRecord, or of another client.
 func checkOwner(record *v1alpha1.Record, want string) error {
 	if have := record.Annotations[OwnerAnnotation]; have != want {
 		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two",
@@ -242,7 +239,6 @@ func checkOwner(record *v1alpha1.Record, want string) error {
 	return nil
 }
 
-// waitReady waits until the Record is in a zone and delivered to every server.
 func (a *actuator) waitReady(ctx context.Context, records typed.RecordInterface, record *v1alpha1.Record, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -267,7 +263,7 @@ func (a *actuator) waitReady(ctx context.Context, records typed.RecordInterface,
 	}
 }
 
-// judgeRecord returns nil for a Record in a zone and delivered to every server.
+// judgeRecord returns nil for a Record delivered to every server.
 func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	if record.Status.ObservedGeneration < generation {
 		return retryable("Record %s/%s: the server has not decided about it yet", record.Namespace, record.Name)
@@ -287,7 +283,6 @@ func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	return nil
 }
 
-// isFinal reports whether waiting does not help.
 func isFinal(err error) bool {
 	return !slices.Equal(v1beta1helper.ExtractErrorCodes(err),
 		[]gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorRetryableInfraDependencies})

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Gardener retries a shoot after an error with a retryable code, and gives up after others. So only causes that need
-// a person have other codes.
+// Gardener retries a shoot after a retryable code, and gives up after others: only causes that need a person have
+// those.
 
 func configurationProblem(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)
@@ -31,7 +31,7 @@ func retryable(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorRetryableInfraDependencies)
 }
 
-// refusalCodes are the codes of Kubizone's reasons, in the causes of a 403 and in Adopted=False.
+// refusalCodes maps Kubizone's reasons, in the causes of a 403 and in Adopted=False.
 var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonNoEnclosingZone:     gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonZoneNotFound:        gardencorev1beta1.ErrorConfigurationProblem,
@@ -43,7 +43,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
-	// For a Record that waits for conflicting data. A conflicting write gives a 422.
+	// The Record waits for conflicting data. A conflicting write gives a 422.
 	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
 	// temporary
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,
@@ -51,14 +51,12 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
 }
 
-// reasonNamespaceBudget is the cause of a 403 for a namespace that stores too much (S9.1).
+// reasonNamespaceBudget is the cause of a 403 by S9.1.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
-// maxErrorText bounds an error in octets: an untrusted server may send any text, and the status of the DNSRecord
-// stores it.
+// maxErrorText bounds an untrusted server's error in the DNSRecord's status, in octets.
 const maxErrorText = 2000
 
-// coded adds the code to an error of Kubizone without a code.
 func coded(err error) error {
 	var coder v1beta1helper.Coder
 	if err == nil || errors.As(err, &coder) {
@@ -100,7 +98,6 @@ func codeOf(err error) gardencorev1beta1.ErrorCode {
 	return gardencorev1beta1.ErrorConfigurationProblem
 }
 
-// codeOfConnection returns the code of an error without an answer.
 func codeOfConnection(err error) gardencorev1beta1.ErrorCode {
 	var (
 		verification *tls.CertificateVerificationError
@@ -121,7 +118,7 @@ func notAdopted(condition *metav1.Condition) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf("the Record is in no zone: %s (%s)", condition.Message, condition.Reason), code)
 }
 
-// isUncertain reports whether a failed write may have been executed.
+// isUncertain reports whether a failed write may have happened.
 func isUncertain(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true

@@ -36,8 +36,7 @@ type target struct {
 	view      string
 }
 
-// openTarget creates a client from the Secret of a DNSRecord, for each reconciliation: a rotated Secret is used at
-// once, and no client outlives its credentials.
+// openTarget creates a client for each reconciliation: a rotated Secret is used at once.
 func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (target, error) {
 	var secret corev1.Secret
 	switch err := a.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret); {
@@ -56,10 +55,9 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient returns a client for an untrusted server, which can neither block a worker for longer than CallTimeout
-// per request, redirect it, nor fill the memory.
+// newClient is for an untrusted server (promise 4).
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
-	// A reconciliation sends a few requests; the server limits the sum.
+	// The server limits the rate.
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })
 	client, err := rest.HTTPClientFor(config)
@@ -70,10 +68,10 @@ func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	return versioned.NewForConfigAndClient(config, client)
 }
 
-// maxAnswer bounds an answer in octets. A Record has at most a tenth.
+// maxAnswer bounds an answer in octets, to ten Records.
 const maxAnswer = 1 << 20
 
-// guard bounds answers, and removes Retry-After: instead of the client, the controller retries after RetryInterval.
+// guard bounds answers, and removes Retry-After, on which the client would wait.
 type guard struct{ to http.RoundTripper }
 
 func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -109,8 +107,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		}
 		return to, config, nil
 	}
-	// Without a kubeconfig the controller writes as itself. Users of a project may bring Secrets, so the landscape's
-	// operator lists the allowed namespaces.
+	// The controller writes as itself. Users of a project may bring Secrets, so the operator lists the namespaces.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
 		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
 			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
@@ -118,7 +115,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey returns the value of the keys. Different values are refused, since some are outdated.
+// pickKey refuses keys with different values: some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
@@ -131,11 +128,11 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig bounds a kubeconfig in octets: empty entries take a thousand times as much memory.
+// maxKubeconfig is in octets: empty entries take a thousand times the memory.
 const maxKubeconfig = 64 << 10
 
-// readKubeconfig parses an untrusted kubeconfig. It refuses fields that would execute a program, read files of this
-// process or redirect requests. The error continues the words "the kubeconfig".
+// readKubeconfig parses an untrusted kubeconfig. It refuses fields that execute a program, read files or redirect
+// requests. The error continues the words "the kubeconfig".
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("has more than %d octets: leave the clusters and users out that its current-context does not name",
@@ -143,7 +140,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	}
 	config, err := clientcmd.Load(text)
 	if err != nil {
-		// The parser's error quotes its input, which has a token.
+		// The parser's error quotes a token.
 		return nil, errors.New("is no kubeconfig")
 	}
 	context := config.Contexts[config.CurrentContext]
@@ -183,7 +180,7 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	if err != nil {
 		return nil, errors.New("makes no client")
 	}
-	// The environment may have a proxy of this cluster.
+	// Proxy stays nil: the environment may name a proxy of this cluster.
 	return rest, nil
 }
 

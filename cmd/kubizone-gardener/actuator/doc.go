@@ -5,19 +5,18 @@
 //
 // It promises:
 //
-//  1. The name of a Record depends on domain name and type alone, so that the DNSRecord of another seed continues the
-//     Record: a control-plane migration removes and adds nothing.
-//  2. A Record has one owner, the namespace and name of its DNSRecord. The Record of another DNSRecord is neither
-//     changed nor removed.
-//  3. A Record that may exist is removed with its DNSRecord, also after a failed first reconciliation: the condition
-//     Created is Unknown from before the first write until the first success.
-//  4. The kubeconfig of a Secret executes no program and reads no file. The server in the kubeconfig can neither block
-//     a worker for longer than CallTimeout per request, redirect requests, nor fill the memory.
+//  1. The name of a Record depends on domain name and type alone: the DNSRecord of another seed continues the
+//     Record, and a control-plane migration removes and adds nothing.
+//  2. A Record has one owner, the namespace and name of its DNSRecord. Other Records are neither changed nor
+//     removed.
+//  3. A Record that may exist is removed with its DNSRecord: Created is Unknown from before the first write until
+//     the first success.
+//  4. The kubeconfig of a Secret executes no program and reads no file. Its server can neither block a worker for
+//     longer than CallTimeout per request, redirect requests, nor fill the memory.
 //  5. Each error has exactly one code of Gardener.
 //  6. The Zone is written into the status once, and does not bind the Record: only spec.zone does.
 //
-// Gardener's library (extensions/pkg/controller/dnsrecord) handles the order of operations, their annotation and the
-// status.
+// Gardener's library (extensions/pkg/controller/dnsrecord) handles operations, their annotation and the status.
 //
 // Read actuator.go first, then record.go and codes.go.
 package actuator

@@ -19,24 +19,22 @@ import (
 )
 
 const (
-	// DefaultTTL is the TTL in seconds of a DNSRecord without one.
+	// DefaultTTL is in seconds.
 	DefaultTTL = 120
-	// OwnerAnnotation of a Record has the namespace and name of its DNSRecord, which are the same on every seed.
+	// OwnerAnnotation has namespace and name of the Record's DNSRecord, the same on every seed.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix is the prefix of the status's zone: azure-dns and google-clouddns have NAME/NAME there too.
+	// zonePrefix distinguishes the status's zone from azure-dns and google-clouddns, which also write NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
-	// maxNameText bounds the readable part of a Record's name, which with type and hash stays below 253 characters.
+	// maxNameText bounds the readable part of a Record's name: with type and hash it has at most 253 characters.
 	maxNameText = 200
 	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
 	maxString = 255
 )
 
-// normalizeName returns a domain name in lower case, without the trailing dot.
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName returns the name of the Record for a domain name and a type. The hash separates names with the same
-// readable part.
+// RecordName returns the Record's name for a domain name and a type. The hash separates equal readable parts.
 func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
 	text := strings.Map(func(c rune) rune {
@@ -52,7 +50,7 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
-// makeRecord returns the Record for a DNSRecord, with a zoneRef if spec.zone names a Zone.
+// makeRecord sets zoneRef only if spec.zone names a Zone.
 func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record, error) {
 	values, err := makeValues(dns.Spec.RecordType, dns.Spec.Values)
 	if err != nil {
@@ -91,10 +89,10 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 }
 
 // zoneForStatus returns status.zone once the Record is in a Zone: that of spec.zone, or the server's first choice,
-// which Gardener's contract has written once. A value without the prefix comes from another provider.
+// written once by Gardener's contract. A value without the prefix is another provider's.
 //
-// The Zone of a status does not bind the Record. The server only takes the longest enclosing Zone (S2.1), so a
-// zoneRef would change nothing until the Zone is split, and then have the name refused.
+// The Zone of a status does not bind the Record. The server takes only the longest enclosing Zone (S2.1): a zoneRef
+// would change nothing until the Zone is split, and then have the name refused.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -107,8 +105,8 @@ func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *
 	return zone
 }
 
-// parseZone parses spec.zone: NAMESPACE/NAME of a Zone, with or without the status's prefix, or NAME in the
-// namespace of the credentials.
+// parseZone parses NAMESPACE/NAME of a Zone, with or without the prefix, or NAME in the namespace of the
+// credentials.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
 	namespace, name, both := strings.Cut(zone, "/")
@@ -122,7 +120,6 @@ func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	return &v1alpha1.ZoneReference{Namespace: namespace, Name: name}, nil
 }
 
-// makeValues returns the values in presentation format, in order and without duplicates.
 func makeValues(of extensionsv1alpha1.DNSRecordType, values []string) ([]string, error) {
 	if len(values) == 0 {
 		return nil, configurationProblem("spec.values is empty: give one value at least")
@@ -155,7 +152,7 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 		if normalizeName(value) == "" {
 			return "", configurationProblem("spec.values: %q is no host name", value)
 		}
-		// Gardener's absolute names lack the trailing dot, and would be relative for Kubizone.
+		// Gardener's absolute names lack the trailing dot.
 		return normalizeName(value) + ".", nil
 	case extensionsv1alpha1.DNSRecordTypeTXT:
 		return quoteText(value), nil
@@ -163,8 +160,8 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 	return "", configurationProblem("spec.recordType %q: A, AAAA, CNAME and TXT are served", of)
 }
 
-// quoteText formats a text as character-strings. Enclosing quotation marks are removed: some of Gardener's clients
-// add them for other providers.
+// quoteText formats character-strings. Enclosing quotes are removed: some of Gardener's clients add them for other
+// providers.
 func quoteText(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		text = text[1 : len(text)-1]

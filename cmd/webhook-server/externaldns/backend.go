@@ -22,13 +22,13 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL is the http or https URL of the provider.
+	// URL of the provider, http or https.
 	URL string
-	// Types are the types that the provider writes and lists; nil: ListedTypes.
+	// Types that the provider writes and lists; nil: ListedTypes.
 	Types []rdata.Type
-	// PlainText: the provider uses the plain text of a TXT, as Azure's, instead of the quoted zone file format.
+	// PlainText: TXT is plain text, as for Azure, not quoted.
 	PlainText bool
-	// Logger logs values that a provider changes; nil: no log.
+	// Logger logs values that a provider changes; nil: none.
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -39,14 +39,14 @@ type Backend struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	// turn serializes requests to the provider, except Health, and guards the fields below.
+	// turn serializes requests, except Health, and guards the fields below.
 	turn     chan struct{}
 	list     listing // nil: unknown
 	listedAt time.Time
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset stored by the provider in another form: came is the listing for asked.
+// kept is an RRset stored in another form: came is the listing for asked.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset
@@ -55,9 +55,9 @@ type kept struct {
 var _ server.Backend = (*Backend)(nil)
 
 const (
-	// listLife is the lifetime of a listing, which covers the whole account.
+	// listLife is the lifetime of a listing of the whole account.
 	listLife = 5 * time.Second
-	// maxLost bounds the RRsets sent singly before any success.
+	// maxLost bounds the RRsets sent singly without a success.
 	maxLost = 3
 )
 
@@ -101,7 +101,6 @@ func (b *Backend) takeTurn(ctx context.Context) error {
 
 func (b *Backend) endTurn() { <-b.turn }
 
-// listRecords returns the provider's records, cached for listLife.
 func (b *Backend) listRecords(ctx context.Context) (listing, error) {
 	if at := b.config.Now(); b.list == nil || at.Sub(b.listedAt) >= listLife {
 		var endpoints []contract.Endpoint
@@ -118,22 +117,22 @@ type task struct {
 	at   int
 	set  protocol.RRset
 	wish *contract.Endpoint // nil: remove
-	// lost is the error of a write without effect; nil after an answer of success.
+	// lost is the error of a write without effect; nil after success.
 	lost error
 }
 
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts the RRsets stored as requested, lost are those sent singly without effect.
+	// taken counts the RRsets stored as requested, lost are those without effect when sent singly.
 	taken int
 	lost  []*task
-	// stopped is the error if the provider wants no more requests, or the client has gone.
+	// stopped is set if the provider wants no more requests, or the client has gone.
 	stopped error
 }
 
 // Apply writes the differences in a single request, and checks the listing. Missing RRsets are written again in
-// smaller parts, at last singly. Of an RRset given twice the last version is written. Removals at a name come first.
+// smaller parts, at last singly. Of an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -183,7 +182,7 @@ func (b *Backend) makeTask(at int, set protocol.RRset) (t *task, err error) {
 	return t, err
 }
 
-// checkForm refuses types unknown to external-dns, and the provider's own NS.
+// checkForm refuses types unknown to external-dns, and NS of the provider.
 func (b *Backend) checkForm(set protocol.RRset) error {
 	switch {
 	case !slices.Contains(contract.Types, set.Type):
@@ -211,7 +210,6 @@ func (r *round) lose(tasks []*task, err error) {
 	}
 }
 
-// mayGoOn returns an error if no more may be sent.
 func (r *round) mayGoOn(ctx context.Context) error {
 	if r.stopped == nil && ctx.Err() != nil {
 		r.stopped = fmt.Errorf("external-dns provider: not done in time: %w", ctx.Err())
@@ -219,7 +217,6 @@ func (r *round) mayGoOn(ctx context.Context) error {
 	return r.stopped
 }
 
-// writeTasks writes tasks together, and then missing ones in parts.
 func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	switch err := r.mayGoOn(ctx); {
 	case len(tasks) == 0:
@@ -247,7 +244,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 	var left []*task
 	for _, t := range pending {
-		// After a successful request, a different TTL is the provider's choice.
+		// After a success, a different TTL is the provider's choice.
 		if !b.isThere(r, t, list[t.Key], failed != nil) {
 			left = append(left, t)
 		}
@@ -265,7 +262,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	default:
 		size := 1 // skipped by the provider
 		if failed != nil {
-			size = (len(left) + 1) / 2 // halves, since a single task may have failed the request
+			size = (len(left) + 1) / 2 // halves: one task may have failed the request
 		}
 		for part := range slices.Chunk(left, size) {
 			b.writeTasks(ctx, r, part)
@@ -273,7 +270,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences returns the tasks with differences. Foreign listings are refused.
+// findDifferences refuses foreign listings.
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -297,7 +294,7 @@ func meanSame(t rdata.Type, one, other []string) bool {
 	return slices.Equal(server.Meaning(t, one), server.Meaning(t, other))
 }
 
-// isThere reports whether the provider has the RRset of a task, and records a different form.
+// isThere also records an RRset in another form.
 func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
 	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
 	delete(b.kept, t.Key)
@@ -319,8 +316,7 @@ func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool 
 	return true
 }
 
-// writeChanges sends the tasks after the provider's adjustment. It returns the sent tasks, and the error of the
-// request.
+// writeChanges returns the tasks sent, after adjustment, and the error.
 func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, tasks []*task) ([]*task, error) {
 	tasks, err := b.adjustWishes(ctx, r, tasks)
 	if len(tasks) == 0 || err != nil {
@@ -344,8 +340,7 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider adjust the endpoints. A task that the provider would write as something else is
-// refused and left out.
+// adjustWishes lets the provider adjust, and refuses tasks that it would write as something else.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {
@@ -395,7 +390,7 @@ func describeForms(forms []contract.Endpoint) string {
 	return text
 }
 
-// findBeside returns an error for an RRset that cannot coexist with another, else nil.
+// findBeside returns an error for an RRset that cannot coexist with another.
 func findBeside(list listing, t *task) error {
 	for _, other := range contract.Types {
 		_, there := list[contract.Key{Name: t.Name, Type: other}]
@@ -406,8 +401,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss returns the error for an RRset not stored as requested. The record is at fault only if the provider
-// answers with success and has taken others: other failures may pass, as that for too many requests.
+// explainLoss blames the record only if the provider answers with success and has taken others: other failures may
+// pass.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):
@@ -422,7 +417,7 @@ func (r *round) explainLoss(t *task) error {
 		"and that its --domain-filter lets it", t.Key, r.zone)
 }
 
-// Read answers from the listing, in the form of the last Apply if the provider stores another form.
+// Read answers from the listing, in the form of the last Apply.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if !slices.Contains(b.config.Types, t) {
@@ -447,7 +442,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health requests the provider's filter, which is cheap, but does not test its credentials.
+// Health requests the filter, without a test of the provider's credentials.
 func (b *Backend) Health(ctx context.Context) error {
 	answered, err := b.callProvider(ctx, http.MethodGet, "", nil, new(any))
 	if err == nil && answered != contract.MediaType {

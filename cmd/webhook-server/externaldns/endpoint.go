@@ -23,7 +23,7 @@ import (
 // exchangeTime bounds a request: external-dns itself waits for 15 s.
 const exchangeTime = 20 * time.Second
 
-// callProvider sends a request, decodes the answer, and returns its media type. Without into no content is expected.
+// callProvider decodes the answer, and returns its media type. Without into no content is expected.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -33,7 +33,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 		}
 		content = bytes.NewReader(text)
 	}
-	// The provider does not stop when a client goes, so neither does the request: the next request must not overlap.
+	// The provider works on when a client goes: the next request must not overlap.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
@@ -73,23 +73,21 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	return answer.Header.Get("Content-Type"), err
 }
 
-// ListedTypes are the types that providers of the large clouds list. They may write others without listing them.
+// ListedTypes are listed by the providers of the large clouds. They may write others.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
-// listedRRset is the provider's listing of one name and type.
 type listedRRset struct {
-	// listed is the endpoint to send back for a change or removal.
+	// listed is sent back for a change or removal.
 	listed contract.Endpoint
 	// data is sorted; ttl is 0 if not listed.
 	data []string
 	ttl  uint32
-	// foreign is the reason if the listing is no RRset, else "".
+	// foreign is why the listing is no RRset, else "".
 	foreign string
 }
 
 type listing map[contract.Key]listedRRset
 
-// makeListing converts endpoints, and leaves out invalid names and unknown types.
 func makeListing(endpoints []contract.Endpoint, plainText bool) listing {
 	all := make(listing, len(endpoints))
 	for _, e := range endpoints {

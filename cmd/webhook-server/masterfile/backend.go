@@ -23,10 +23,9 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// Files has the existing zone files by zone. Their modes are kept.
+	// Files are the existing files by zone. Modes are kept.
 	Files map[name.Name]string
-	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Empty: no
-	// check.
+	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Empty: none.
 	Check []string
 	// Reload is a program with its first arguments; the zone follows. Empty: the name server reloads by itself.
 	Reload []string
@@ -45,7 +44,7 @@ type zone struct {
 	path string
 
 	mu sync.Mutex
-	// loaded: the name server has loaded the current file.
+	// loaded: the name server has this file.
 	loaded bool
 }
 
@@ -56,7 +55,7 @@ func New(config Config) (*Backend, error) {
 	b := &Backend{config: config, zones: map[name.Name]*zone{}}
 	var wrong []error
 	for zoneName, path := range config.Files {
-		// Links are resolved: a rename would replace the link instead of the target.
+		// A rename would replace the link instead of the target.
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			real, err = filepath.Abs(real)
@@ -88,8 +87,7 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with all sets that pass the check together. Other sets are refused singly: a bad set
-// keeps no other set out.
+// Apply writes the file once, with all sets that pass the check together. A bad set keeps no other out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -127,7 +125,7 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 		which[i] = i
 	}
 	refused, err := s.bisectSets(ctx, which)
-	// A refused set may need a set that was taken later, as an MX needs its address.
+	// A refused set may need a later set, as an MX its address.
 	for err == nil && len(refused) > 0 && s.file != "" {
 		before := len(refused)
 		if refused, err = s.bisectSets(ctx, refused); len(refused) == before {
@@ -160,20 +158,19 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 	return nil
 }
 
-// bisection finds the sets with which a zone loads, by halves.
 type bisection struct {
 	b       *Backend
 	z       *zone
 	sets    []protocol.RRset
 	results []error
-	// taken is the zone with the passed sets, next the same with the new serial, and file the path, "" before a set
-	// has passed.
+	// taken is the zone with the passed sets, next the same with the new serial, file the path, "" before a set has
+	// passed.
 	taken, next content
 	file        string
 }
 
-// bisectSets takes all sets of which if they pass together, else recurses into halves. It returns the sets that fail
-// alone; results has their errors, and those of invalid sets.
+// bisectSets takes all sets of which if they pass together, else recurses into halves. It returns the sets that
+// fail alone; results also has errors of invalid sets.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int
@@ -215,13 +212,12 @@ func (s *bisection) dropFile() {
 	}
 }
 
-// replaceFile renames the staged file over the zone's.
 func (s *bisection) replaceFile() error {
 	if err := os.Rename(s.file, s.z.path); err != nil {
 		return err
 	}
 	s.file = ""
-	// A power failure after the answer must not bring the old file back.
+	// A power failure must not bring the old file back.
 	dir, err := os.Open(filepath.Dir(s.z.path))
 	if err != nil {
 		return err
@@ -229,7 +225,6 @@ func (s *bisection) replaceFile() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// checkError tells that the whole file would not load.
 type checkError struct{ error }
 
 func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {
@@ -240,7 +235,6 @@ func (b *Backend) checkContent(ctx context.Context, z *zone, c content) error {
 	return err
 }
 
-// stageFile writes and checks a file beside the zone's, and returns the path.
 func (b *Backend) stageFile(ctx context.Context, z *zone, c content) (path string, err error) {
 	text, err := c.marshal()
 	if err != nil {

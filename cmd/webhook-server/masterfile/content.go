@@ -40,7 +40,7 @@ func parseContent(zone name.Name, text []byte) (content, error) {
 		case !zone.Encloses(entry.Name):
 			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
 		case entry.Type.CheckRecord() != nil:
-			// Signatures would become invalid, and unknown data could not be written.
+			// Signatures would become invalid, unknown data lost.
 			return c, fmt.Errorf("line %d: the file is not written anew: %w", rr.Line, entry.Type.CheckRecord())
 		default:
 			c.entries = append(c.entries, entry)
@@ -88,7 +88,6 @@ func (c content) findRRset(zone, owner name.Name, t rdata.Type) protocol.RRset {
 	return set
 }
 
-// withRRset replaces an RRset, and reports whether anything changed.
 func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	if set.Type == rdata.NS && set.Name == set.Zone && len(set.Data) == 0 {
 		return c, false, protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
@@ -122,7 +121,6 @@ func (c content) withRRset(set protocol.RRset) (content, bool, error) {
 	return c, true, nil
 }
 
-// hasLastAddress reports whether the set has the last addresses of a name server of the zone.
 func (c content) hasLastAddress(set protocol.RRset) bool {
 	if set.Type != rdata.A && set.Type != rdata.AAAA {
 		return false

@@ -26,16 +26,14 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// Server is HOST:PORT.
 	Server string
-	// Key signs requests and answers.
-	Key transfer.Key
+	Key    transfer.Key
 }
 
 // Backend implements server.Backend.
 type Backend struct {
 	config Config
-	// knows is a zone about which the server has signed an answer or rejected the key; nil before.
+	// knows is a zone for which the server has signed an answer or rejected the key.
 	knows atomic.Pointer[name.Name]
 }
 
@@ -73,7 +71,7 @@ func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present 
 	return results
 }
 
-// replaceRRset writes an RRset; with present only if the server has present.
+// replaceRRset writes an RRset; with present only over that.
 func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := packRecords(set)
 	if err != nil {
@@ -95,8 +93,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	case set.Type == rdata.NS && set.Name == zone:
-		// A server ignores the deletion of all NS at the apex (RFC 2136 §3.4.2.3), so they are deleted singly after
-		// the new NS are added.
+		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3): they are deleted singly, after the new
+		// NS are added.
 		present, err := b.Read(ctx, zone, set.Name, set.Type)
 		if err != nil {
 			return err
@@ -134,7 +132,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords reports whether a refusal concerns the records: an empty update of the zone succeeds.
+// blamesRecords tests a refusal with an empty update.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
@@ -145,8 +143,8 @@ func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) b
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords tests with a prerequisite whether the zone has exactly these records, apart from TTLs. Unlike a query,
-// this sees below delegations, and matches no wildcard.
+// hasRecords tests with a prerequisite for exactly these records, apart from TTLs: this sees below delegations, and
+// matches no wildcard.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)
@@ -178,7 +176,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	if err != nil {
 		return set, err
 	}
-	// Referrals have the NS of a delegation and their addresses in other sections.
+	// Referrals have NS and addresses in other sections.
 	for _, section := range [][]mdns.RR{answer.Answer, answer.Ns, answer.Extra} {
 		for _, rr := range section {
 			header := rr.Header()
@@ -202,7 +200,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 }
 
 // Health queries the SOA of a zone known to be there, else of the root. A signed answer proves that the server has
-// the key. An unsigned answer proves nothing: Knot does not sign answers about unknown zones.
+// the key. An unsigned answer proves nothing: Knot does not sign for unknown zones.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knows.Load()
 	query := new(mdns.Msg)
@@ -211,7 +209,7 @@ func (b *Backend) Health(ctx context.Context) error {
 	_, err := b.exchangeMessages(ctx, query)
 	var refusal *transfer.Refusal
 	if errors.As(err, &refusal) && refusal.TSIG == 0 && (refusal.Rcode == mdns.RcodeRefused || refusal.Rcode == mdns.RcodeNotAuth) {
-		b.knows.CompareAndSwap(zone, nil) // the server no longer has the zone
+		b.knows.CompareAndSwap(zone, nil) // the zone is gone
 		return nil
 	}
 	return err
@@ -235,7 +233,7 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
-	// The library does not verify the signature of a NOTAUTH, and a rejected key stops clients for good. So a query
+	// The library does not verify the signature of a NOTAUTH, and a rejected key stops clients for good: a query
 	// tests whether the server has the zone.
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
@@ -248,7 +246,6 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	return 0, err
 }
 
-// exchangeMessages sends a signed message, and checks the answer.
 func (b *Backend) exchangeMessages(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
 	defer cancel()
@@ -277,7 +274,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// packRecords converts by wire format, so no second parser reads a client's text.
+// packRecords converts by wire format: no second parser reads a client's text.
 func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {
@@ -296,7 +293,6 @@ func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	return records, nil
 }
 
-// dataOf returns a record's data in our presentation format.
 func dataOf(t rdata.Type, rr mdns.RR, zone name.Name) (string, error) {
 	unknown := new(mdns.RFC3597)
 	if err := unknown.ToRFC3597(rr); err != nil {

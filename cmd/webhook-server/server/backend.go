@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Backend stores records. It is safe for concurrent use. A *protocol.Error is returned to the client; any other
-// error is logged, and returned as SERVER_ERROR without the text.
+// Backend stores records. It is safe for concurrent use. Clients get a *protocol.Error; other errors are logged,
+// and returned as SERVER_ERROR without text.
 type Backend interface {
 	// Apply replaces the RRsets of a zone in order, or removes those without Data. The result has an error or nil
 	// for each. A failure stops no other. An RRset without a change is a success.
@@ -24,26 +24,26 @@ type Backend interface {
 	Health(ctx context.Context) error
 }
 
-// Conditional is a Backend with conditional writes, by which a Shared loses no concurrent change of another client.
+// Conditional is a Backend with conditional writes: a Shared loses no concurrent change.
 type Conditional interface {
 	Backend
-	// ApplyWhere is Apply, but fails with Changed for an RRset that differs from present, which has an RRset for
+	// ApplyWhere is Apply, but fails with Changed for an RRset that differs from that in present, which has one for
 	// each set.
 	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
 }
 
-// Changed is the error for an RRset that another client changed concurrently.
+// Changed is the error for an RRset changed concurrently by another client.
 func Changed(set protocol.RRset) *protocol.Error {
 	return Beside("%s %s: another client changed it at this moment; the next request is judged anew", set.Name, set.Type)
 }
 
-// UnknownZone is the error for a zone that a Backend does not have.
+// UnknownZone is the error for a zone unknown to a Backend.
 func UnknownZone(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)
 }
 
-// Beside is the error for a record that cannot coexist with others. The status is a conflict, because the same
-// request succeeds after their removal.
+// Beside is the error for a record that cannot coexist with others: a conflict, because the request succeeds after
+// their removal.
 func Beside(format string, args ...any) *protocol.Error {
 	refusal := protocol.Refuse(protocol.CodeInvalidRecord, format, args...)
 	refusal.Status = http.StatusConflict

@@ -27,29 +27,26 @@ import (
 // Config configures a server.
 type Config struct {
 	Backend Backend
-	// Secrets returns the valid secrets, two during a rotation, for each request. An empty secret is ignored;
+	// Secrets returns the valid secrets for each request, two during a rotation. An empty secret is ignored;
 	// without another no request is answered.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
-	// BasePath is the prefix of the protocol's paths in the clients' URL: "/dns"; "" for none.
+	// BasePath is the prefix of the clients' paths: "/dns"; "" for none.
 	BasePath string
-	// Logger logs failed requests; nil: no log.
+	// Logger logs failed requests; nil: none.
 	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
 
 const (
-	// maxNonces bounds the remembered nonces, each for up to ten minutes; beyond, requests are refused.
+	// maxNonces bounds the remembered nonces, each for ten minutes; beyond, requests are refused.
 	maxNonces = 200_000
-	// maxRequests bounds the concurrent signed requests, and the concurrent reads of bodies, and thereby the bodies
-	// in memory.
+	// maxRequests bounds the concurrent signed requests, and the reads of bodies, and so the memory for bodies.
 	maxRequests = 64
-	// readShare bounds the concurrent reads of bodies per client.
+	// readShare bounds the reads of bodies per client.
 	readShare = 16
-	// bodyTime bounds the arrival of a body.
-	bodyTime = 5 * time.Second
-	// busyRetry is the Retry-After of RATE_LIMITED.
+	bodyTime  = 5 * time.Second
 	busyRetry = 10 * time.Second
 )
 
@@ -57,14 +54,13 @@ type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are slots for requests whose body is being read, and whose signature, which covers the body, is not
-	// checked yet. If all are taken the oldest is closed: an honest body arrives at once.
+	// readers are slots for requests whose body is being read and signature not checked. If all are taken the
+	// oldest is closed: an honest body arrives at once.
 	readers *slots.Slots
-	// signed are slots for requests with a valid signature.
-	signed chan struct{}
+	signed  chan struct{}
 }
 
-// Validate returns all errors of the values. New also requires Backend and Secrets.
+// Validate returns all errors. New also requires Backend and Secrets.
 func (config Config) Validate() error {
 	wrong := []error{config.Algorithm.Validate()}
 	if base := config.BasePath; base != "" {
@@ -102,7 +98,7 @@ func New(config Config) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	seal, err := h.readSeal(request)
 	if err != nil {
-		// Nothing is read: a request without a seal takes no slot.
+		// A request without a seal takes no slot.
 		w.Header().Set("Connection", "close")
 		h.answerRefusal(w, request, err)
 		return
@@ -129,7 +125,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	h.routeRequest(w, request, body)
 }
 
-// routeRequest serves a request with a valid seal.
 func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, body []byte) {
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
@@ -151,7 +146,7 @@ func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, bod
 	}
 }
 
-// readBody reads a body within bodyTime. A request without a body needs no slot.
+// readBody needs no slot without a body.
 func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte, error) {
 	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
 		return nil, nil
@@ -172,7 +167,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 	return body, err
 }
 
-// findClient returns the address of a client, for IPv6 the /64. Clients without an address share a zero address.
+// findClient returns a client's address, for IPv6 the /64. Clients without share the zero address.
 func findClient(remote string) slots.Client {
 	at, _ := netip.ParseAddrPort(remote)
 	address := at.Addr().Unmap().WithZone("")
@@ -309,7 +304,6 @@ func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body 
 	sendJSON(w, http.StatusOK, answer)
 }
 
-// applySets passes sets to the Backend, adjacent sets of one zone together.
 func (h *handler) applySets(ctx context.Context, sets []protocol.RRset) []error {
 	var results []error
 	for begin := 0; begin < len(sets); {
@@ -323,7 +317,6 @@ func (h *handler) applySets(ctx context.Context, sets []protocol.RRset) []error 
 	return results
 }
 
-// parseJSON decodes exactly one JSON value.
 func parseJSON(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if err := decoder.Decode(into); err != nil {
@@ -351,7 +344,6 @@ func (h *handler) answerRRset(w http.ResponseWriter, request *http.Request, set 
 
 func withoutDot(n name.Name) string { return strings.TrimSuffix(n.String(), ".") }
 
-// logRefusal logs a failure, and returns its public part.
 func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) {

@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend for zones with other writers. A file notes our writes, before and after each write; an RRset
-// with other data belongs to others: a write is a conflict (409), and a removal leaves the RRset. A request for an
-// existing RRset without a change makes the RRset ours.
+// Shared is a Backend for zones with other writers. A file notes our writes, before and after each; an RRset with
+// other data belongs to others: a write is a conflict (409), and a removal leaves it. A request for an existing
+// RRset without a change makes it ours.
 type Shared struct {
 	Backend
 
@@ -39,8 +39,8 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: the data of ours that an RRset may have; the last line counts. Data has several
-// versions during a write.
+// note is a line of the file: our possible data of an RRset; the last line counts. During a write there are several
+// versions.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -48,7 +48,7 @@ type note struct {
 	Data [][]string `json:"data"`
 }
 
-// NewShared reads the notes at path, or creates the file, and compacts them. No other process may use the file.
+// NewShared reads or creates the file at path, and compacts it. No other process may use the file.
 func NewShared(backend Backend, path string) (*Shared, error) {
 	s := &Shared{Backend: backend, wrote: map[rrsetID][][]string{}, inZone: map[name.Name]*sync.Mutex{}}
 	text, err := os.ReadFile(path)
@@ -147,7 +147,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 	lock.Lock()
 	defer lock.Unlock()
 	results := make([]error, len(sets))
-	// A write depends on the present RRset, so an RRset given twice is written twice.
+	// A write depends on the present RRset: an RRset given twice is written twice.
 	for begin := 0; begin < len(sets); {
 		end, seen := begin, map[rrsetID]bool{}
 		for end < len(sets) && !seen[idOf(sets[end])] {
@@ -213,8 +213,8 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 }
 
-// respell returns the data of an RRset in the spelling of the first version with the same meaning: a Backend may
-// split a text into other strings.
+// respell returns the data in the spelling of the first version with the same meaning: a Backend may split a text
+// into other strings.
 func respell(present protocol.RRset, versions ...[][]string) []string {
 	for _, data := range slices.Concat(versions...) {
 		if slices.Equal(Meaning(present.Type, data), Meaning(present.Type, present.Data)) {
@@ -237,8 +237,7 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present; ours are our possible versions. A removal becomes a
-// write of the others' values.
+// permitWrite returns an error unless set may replace present. A removal becomes a write of others' values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -26,7 +26,7 @@ type seal struct {
 	given        []byte
 }
 
-// readSeal parses the headers. It needs neither body nor secret, and so comes first.
+// readSeal comes first: it needs neither body nor secret.
 func (h *handler) readSeal(request *http.Request) (seal, error) {
 	now := h.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce),
@@ -47,15 +47,14 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
-	// A restart loses the nonces. To prevent replays, signatures from before the start are stale; timestamps have
-	// whole seconds, and clients with a fast clock are not covered.
+	// A restart loses the nonces: signatures from before are stale. Timestamps have whole seconds, and clients with
+	// a fast clock are not covered.
 	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
 	}
 	return seal{stamp, nonce, at, given}, nil
 }
 
-// verifySeal returns nil for a new request with a valid signature.
 func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error {
 	secrets, err := h.config.Secrets()
 	if err != nil {
@@ -76,11 +75,11 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	if !right {
 		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret")
 	}
-	// Last, so that only clients with the secret take memory.
+	// Only clients with the secret take memory.
 	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
 }
 
-// nonces are the hashes of seen nonces, of fixed size, until their timestamps are stale.
+// nonces are hashes of seen nonces until their timestamps are stale.
 type nonces struct {
 	most int
 

@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acme has the types of the API group acme.kubi.zone: the payload that cert-manager posts to a DNS-01 webhook
-// solver, as its API of solvers defines it (webhook.acme.cert-manager.io/v1alpha1).
+// Package acme has the types of the API group acme.kubi.zone: the payload that cert-manager posts to a DNS-01
+// webhook solver (webhook.acme.cert-manager.io/v1alpha1).
 //
-// It promises: (1) the JSON of the types is that of cert-manager v1.21.
+// It promises: (1) the JSON of the types is cert-manager v1.21's.
 //
-// It does not know what is done with a payload.
+// It does not know the handling of a payload.
 //
 // Read types.go.
 //

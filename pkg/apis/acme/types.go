@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// GroupName is the group under which cert-manager finds the solver.
+	// GroupName is the API group of the solver.
 	GroupName = "acme.kubi.zone"
-	// Resource is the name of the solver.
+	// Resource names the solver.
 	Resource = "kubizone"
 )
 
-// SchemeGroupVersion is the version of the group that cert-manager posts to.
+// SchemeGroupVersion is the version that cert-manager posts.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 // AddToScheme registers the types.
@@ -39,11 +39,11 @@ type ChallengePayload struct {
 	Response *ChallengeResponse `json:"response,omitempty"`
 }
 
-// ChallengeAction is what a solver is to do.
+// ChallengeAction is Present or CleanUp.
 type ChallengeAction string
 
 const (
-	// ActionPresent has the key stand in the zone.
+	// ActionPresent adds the key to the zone.
 	ActionPresent ChallengeAction = "Present"
 	// ActionCleanUp removes the key.
 	ActionCleanUp ChallengeAction = "CleanUp"

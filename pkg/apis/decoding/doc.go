@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decoding explains which fields of a body a decoder refuses.
+// Package decoding explains the fields of a body that a decoder refuses.
 //
-// It promises: (1) a fault names the field, its value and a right value, for an unknown field the most similar known
-// field (S5.13); (2) it reads a body only after the decoder has refused it, so good writes pay nothing; (3) it
-// names ten faults at most.
+// It promises: (1) a fault names the field, its value and a right value, for an unknown field the most similar
+// known field (S5.13); (2) a body is read only after a refusal, so good writes pay nothing; (3) at most ten faults
+// are named.
 //
 // It knows neither requests nor the meaning of values.
 //

@@ -39,7 +39,6 @@ type Config struct {
 	ConfigDir string
 	// CatalogsFile lists the catalog zones of named, line by line; "": none.
 	CatalogsFile string
-	// Authenticate returns an error for an unauthorized request.
 	Authenticate func(*http.Request) error
 	// Version is reported by /health.
 	Version string
@@ -50,11 +49,11 @@ type Config struct {
 const (
 	// maxRate and maxBurst bound the requests per second and address.
 	maxRate, maxBurst = 50, 200
-	// maxBody is the limit of bindcar, in octets.
+	// maxBody is bindcar's limit, in octets.
 	maxBody = 2 << 20
 	// maxRequests bounds concurrent requests: named runs one command at a time.
 	maxRequests = 16
-	// slotTime bounds the wait for a slot, requestTime the work after that.
+	// slotTime bounds the wait for a slot, requestTime the work after.
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 
@@ -65,8 +64,7 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration // slotTime
-	// Open paths have a limiter of their own: clients with a token do not use up the rate of probers with the same
-	// address.
+	// openLimiter: clients with a token must not use up the rate of probers at the same address.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig
@@ -79,7 +77,7 @@ type work struct {
 	body    []byte
 }
 
-// decode parses the JSON body. Unknown fields are ignored, as by bindcar (P1).
+// decode ignores unknown fields, as bindcar does (P1).
 func (w *work) decode(into any) error {
 	if err := json.Unmarshal(w.body, into); err != nil {
 		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; docs/bind-agent.md names its fields", err)
@@ -95,7 +93,7 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand runs a command on the control channel. If named does not answer, the error is a 503 (A2).
+// runCommand returns a 503 if named does not answer (A2).
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

@@ -13,14 +13,13 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with a bearer token per line: two lines during a rotation. The file is read for
-// each request.
+// TokenFile is the path of a file with a bearer token per line, read for each request.
 type TokenFile string
 
-// maxTokenFile bounds the file in octets; minToken is the minimum of a token in characters.
+// maxTokenFile is in octets, minToken in characters.
 const maxTokenFile, minToken = 1 << 16, 16
 
-// Authenticate implements Config.Authenticate: the request needs one of the tokens.
+// Authenticate implements Config.Authenticate.
 func (f TokenFile) Authenticate(r *http.Request) error {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
@@ -41,7 +40,7 @@ func (f TokenFile) Authenticate(r *http.Request) error {
 	return nil
 }
 
-// Read returns the tokens of the file.
+// Read returns the tokens.
 func (f TokenFile) Read() ([]string, error) {
 	file, err := os.Open(string(f))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// clause is a statement in a zone block of named.conf. Tokens keep their quotes.
+// clause is a statement of a zone block. Tokens keep their quotes.
 type clause struct {
 	name   string
 	tokens []string
@@ -30,7 +30,7 @@ func (c clauses) find(name string) (clause, bool) {
 	return c[i], true
 }
 
-// setClause adds or replaces a clause; nil tokens remove it.
+// setClause removes the clause for nil tokens.
 func (c *clauses) setClause(name string, tokens []string) {
 	i := slices.IndexFunc(*c, func(one clause) bool { return one.name == name })
 	switch {
@@ -55,8 +55,8 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences returns the names of clauses that differ, except the file, which the agent chooses. It ignores
-// order and quotes, which named does not keep.
+// listDifferences returns the names of differing clauses, except the agent's file. named keeps neither order nor
+// quotes.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {
@@ -112,7 +112,6 @@ func parseClauses(text string) (clauses, error) {
 	return nil, errZoneText
 }
 
-// splitTokens splits named.conf into words, quoted strings with their quotes, and the tokens { } ;.
 func splitTokens(text string) (tokens []string, err error) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -146,7 +145,6 @@ func splitTokens(text string) (tokens []string, err error) {
 	return tokens, nil
 }
 
-// plainName matches names of keys and policies, as bindcar does.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,253}$`)
 
 func quoteName(field, text string) (string, error) {

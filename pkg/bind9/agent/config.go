@@ -40,8 +40,8 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig reloads named when the files of the configuration change, at once and at each tick until ctx ends. A
-// refused configuration is retried at each tick: an included file may arrive later.
+// WatchConfig reloads named after changes of the configuration files, at once and at each tick until ctx ends. It
+// retries a refused configuration: an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
@@ -59,7 +59,7 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) reloadConfig(ctx context.Context) error {
-	// The hash is computed before the reload, so the next tick notices a file that changes in between.
+	// Hash before the reload: the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
@@ -83,8 +83,8 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// hashFiles returns the SHA-256 over name, NUL, content, NUL of each file, sorted by name. It skips names that begin
-// with two dots, by which Kubernetes updates a volume.
+// hashFiles returns the SHA-256 over name, NUL, content, NUL of each file by name, except the two-dot names of
+// Kubernetes volumes.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

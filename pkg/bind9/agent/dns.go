@@ -18,11 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds a DNS exchange of the agent, probeTime that of AskNamed.
+// messageTime bounds a DNS exchange, probeTime that of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed queries named for the SOA of the root, by UDP and without a key. It returns nil for any response, also
-// REFUSED.
+// AskNamed queries named for the root SOA, by UDP without a key. Any response, also REFUSED, is nil.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS returns the DS of the zone's key signing keys. It reads the keys from named by DNS, and so returns only
-// published keys, without access to key files.
+// showDS reads the keys by DNS, and so returns the DS of published key signing keys only.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -66,7 +65,6 @@ func (a *Agent) showDS(job *work) (int, any, error) {
 	return http.StatusOK, answer, nil
 }
 
-// checkDS tells named the state of the DS at the parent, so that rollovers continue.
 func (a *Agent) checkDS(job *work) (int, any, error) {
 	var asked protocol.CheckDS
 	if err := job.decode(&asked); err != nil {
@@ -91,14 +89,13 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is the buffer of named 9.18 for its key report, less the text of one key. named drops lines that do not
-// fit: states would belong to another key, and keys in use would be missing.
+// maxKeyText is named 9.18's buffer of the key report, less one key. named drops further lines: states would belong
+// to another key, and keys in use be missing.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
-// readDNSSEC returns the signing status of a zone, nil without a policy, and appends named's text to that of the
-// zone.
+// readDNSSEC returns nil without a policy. It appends named's text to of.text.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil

@@ -19,14 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles are the zone files in one directory: "example.org.1f2e3d4c.zone". The middle part is random for each new
-// zone, so the agent never writes a file in use by named (A1).
+// zoneFiles are named "example.org.1f2e3d4c.zone". The middle is random: the agent never writes a file in use (A1).
 type zoneFiles struct{ dir string }
 
 // maxFileName is the limit of file systems, less the suffixes of named (".signed.jnl").
 const maxFileName = 255 - len(".signed.jnl")
 
-// Kinds of files. The file of a secondary is empty; named writes the zone file beside it after the first transfer.
+// A secondary's file is empty; named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 // zoneFileName matches a file: common prefix of the zone's files, zone, kind.
@@ -46,7 +45,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile creates the file of a new zone, and returns the path for named. nil content is that of a secondary.
+// createFile returns the path for named; nil content: a secondary's.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
@@ -71,7 +70,7 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove removes the file of a zone and the files of named beside it, without keys.
+// remove also removes named's files beside, without keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {
@@ -80,7 +79,7 @@ func (f zoneFiles) remove(path string) error {
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
-// removeAll removes files of earlier zones with this name. named must not have the zone.
+// removeAll requires that named does not have the zone.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {
@@ -104,7 +103,7 @@ func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	return err
 }
 
-// listZones returns the zones with files of these kinds. A file of zoneKind has content.
+// listZones returns the zones with a file of a kind; zoneKind files have content.
 func (f zoneFiles) listZones(kinds ...string) (map[name.Name]bool, error) {
 	entries, err := os.ReadDir(f.dir)
 	zones := map[name.Name]bool{}

@@ -21,18 +21,17 @@ import (
 
 var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
-// keyEnd matches the rest of a key file's name after "K" and the zone: algorithm, tag and suffix.
+// keyEnd matches algorithm, tag and suffix of a key file.
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is that of the zone's
-// removal.
+// keyOwnerName matches the file with the keys' owner. Its modification time is the zone's removal.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns the owner of a zone's keys, "" for keys added by hand.
+// readKeyOwner returns "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +63,6 @@ type leftKeys struct {
 	since time.Time
 }
 
-// leaveKeys records the removal of a zone whose keys stay.
 func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	if err := os.Chtimes(f.keyOwnerPath(zone), now, now); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -72,7 +70,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys returns the owned keys of removed zones, the latest removal first.
+// listLeftKeys returns the latest removal first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -110,7 +108,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	return left, nil
 }
 
-// removeKeys removes the keys of a zone, and then the owner. named must not have the zone.
+// removeKeys requires that named does not have the zone.
 func (f zoneFiles) removeKeys(zone name.Name) error {
 	start := "K" + escapeZone(zone) + "."
 	if zone == name.Root {
@@ -130,12 +128,12 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// keyTime is the time for which keys of a removed zone are kept, maxLeftKeys the number of zones per owner:
-	// creating and removing zones must not fill the disk.
+	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner: creating and removing zones must
+	// not fill the disk.
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys of removed zones at once and at each tick until ctx ends.
+// SweepKeys removes old keys at once and at each tick until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {
@@ -149,7 +147,6 @@ func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// removeOldKeys removes keys after keyTime, and the oldest beyond maxLeftKeys of each owner.
 func (a *Agent) removeOldKeys(ctx context.Context) error {
 	left, err := a.files.listLeftKeys()
 	count := map[string]int{}

@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// memberShare bounds checks of catalog members to this fraction of the time: 1/20.
+	// memberShare bounds checks of catalog members to 1/20 of the time.
 	memberShare = 20
 	// memberAsks bounds the zonestatus commands per check.
 	memberAsks = 200
 	// memberAge is the maximum time between full checks.
 	memberAge = 10 * time.Minute
-	// memberRest is the maximum backoff between retransfers without effect.
+	// memberRest is the maximum backoff of retransfers.
 	memberRest = 10 * time.Minute
 )
 
 type memberWatch struct {
-	// state is the zonesState before the last full check, at the time looked.
+	// state is that before the last full check, at looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is the earliest time of the next retransfer, rest the current backoff.
+	// next is the earliest retransfer, rest the backoff.
 	next time.Time
 	rest time.Duration
 }
 
-// zonesState has named's number of zones and the serials of the catalogs, "" if unknown. A lost zone changes the
-// number, or a new zone in its place changes a serial.
+// zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or a new zone
+// in its place changes a serial.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -59,7 +59,7 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 }
 
 // WatchMembers has named recreate lost zones of catalogs, as after rndc delzone, until ctx ends. named compares
-// zones with a catalog only after a transfer. Ticks are skipped if checks take long.
+// zones with a catalog only after a transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -81,8 +81,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// restoreMembers retransfers the catalogs if a member has had no zone at two checks. An unchanged state needs no
-// check.
+// restoreMembers retransfers the catalogs if a member has had no zone at two checks.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

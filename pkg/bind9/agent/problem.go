@@ -29,7 +29,6 @@ func refuse(status int, format string, arguments ...any) *problem {
 	return &problem{status: status, message: fmt.Sprintf(format, arguments...)}
 }
 
-// unavailable returns a 503 for a dependency that did not answer.
 func unavailable(cause error, message string) *problem {
 	return &problem{status: http.StatusServiceUnavailable, message: message + "; the log of the agent says why", retry: retryTime,
 		cause: cause}

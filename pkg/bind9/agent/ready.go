@@ -72,8 +72,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
-			// A loaded configuration serves on while a new configuration is refused: an invalid file must not take
-			// all servers away at once.
+			// Serve on while a new configuration is refused: an invalid file must not take all servers away.
 			a.ready.last.Ready = a.ready.last.Ready && a.loaded.hash() != ""
 		}
 		a.ready.looked = a.config.Now()
@@ -85,13 +84,13 @@ const (
 	// Until loadTime after the start, named needs every expected zone, then loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready although the primary withholds more zones. A tenant can have zones withheld, as
-	// by a pause, which must not keep a server from the zones of others.
+	// After waitTime, named is ready without withheld zones: a tenant with withheld zones, as by a pause, must not
+	// keep a server from the zones of others.
 	waitTime = 5 * time.Minute
-	// askers bounds concurrent queries; answerTime bounds each: named is on the same host.
+	// askers bounds concurrent queries; answerTime each: named is local.
 	askers     = 16
 	answerTime = time.Second
-	// maxCatalogs bounds the file of catalogs, maxCatalog the transfer of a catalog, in octets.
+	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
 	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
 	refreshes               = 16
 	namedInLog              = 5
@@ -99,17 +98,16 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since the start of named. After they have been loaded once they are not checked
-// until the next start: a zone lost later concerns one class, and an unready server answers for none.
+// loading tracks the expected zones since the start of named, until all have been loaded once: a zone lost later
+// concerns one class, and an unready server answers for none.
 type loading struct {
 	boot   string // the start of named
 	done   bool
 	loaded map[name.Name]bool
-	// came is the time at which the last expected zone was found loaded; at first that of the first check.
+	// came is the time of the last newly loaded zone, at first of the first check.
 	came time.Time
 }
 
-// checkZones returns an error while expected zones are missing. status is the output of rndc status.
 func (a *Agent) checkZones(ctx context.Context, status string) error {
 	l := &a.ready.loading
 	boot := readLine(status, "boot time")
@@ -134,8 +132,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
 	// A primary that confirms a catalog loadTime after the last zone came withholds the other zones. A server
-	// without any zone keeps waiting: a primary without free transfer slots must not let an empty server replace a
-	// full one.
+	// without any zone keeps waiting: it must not replace a full server while the primary has no free transfer
+	// slots.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
@@ -151,8 +149,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones has named query the primary for missing zones, and for catalogs. An unready server gets no NOTIFY,
-// since the Service does not select the pod, and named retries only after a minute to hours.
+// refreshZones has named query the primary: no Service selects an unready pod for NOTIFY, and named retries only
+// after a minute to hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -171,8 +169,8 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns the last time at which a primary confirmed one of the catalogs, zero for none: named's expiry
-// time less the expire value of the SOA.
+// confirmedAt returns the last time a primary confirmed a catalog, zero for none: named's expiry time less the
+// SOA's expire value.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -187,7 +185,7 @@ func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Dur
 	return last
 }
 
-// readLine returns the value of a line of rndc status, "" for none. "boot time" has the format of RFC 9110.
+// readLine returns "" for a missing line. "boot time" has the format of RFC 9110.
 func readLine(status, word string) string {
 	for line := range strings.Lines(status) {
 		if text, is := strings.CutPrefix(line, word+": "); is {
@@ -216,14 +214,13 @@ func formatZones(zones []expectedZone) string {
 
 type expectation struct {
 	zones []expectedZone
-	// sources counts named's catalogs, and the agent as another if it has zones.
+	// sources counts named's catalogs, plus the agent if it has zones.
 	sources  int
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the zones that named should have loaded: zones with a file of the agent, and members of the
-// catalogs in named. Members that not all servers have confirmed may be impossible to load, and are only included
-// with unconfirmed (dns.UnconfirmedTTL). lacking is the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
+// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -260,8 +257,8 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	return of, lacking
 }
 
-// serveMembers counts the catalog members, confirmed or not, and the missing zones, and refreshes those, since a pod
-// that no Service selects gets no NOTIFY. A missing catalog is a 503.
+// serveMembers counts the catalog members, confirmed or not, and refreshes missing zones. A missing catalog is a
+// 503.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	members, missing, lacking := a.listMissing(ctx)
@@ -273,8 +270,7 @@ func (a *Agent) serveMembers(job *work) (int, any, error) {
 	return http.StatusOK, protocol.Members{Zones: len(members.zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
-// listMissing returns the members of named's catalogs, and those for which named does not answer. lacking is as in
-// listExpected.
+// listMissing returns the catalog members, and those for which named does not answer.
 func (a *Agent) listMissing(ctx context.Context) (members expectation, missing []expectedZone, lacking error) {
 	members, lacking = a.listExpected(ctx, true)
 	members.zones = slices.DeleteFunc(members.zones, func(zone expectedZone) bool { return !zone.listed })
@@ -308,8 +304,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns the members of a catalog (RFC 9432 §4.3), unconfirmed members only if asked, and the
-// expire value of the SOA.
+// transferMembers returns a catalog's members (RFC 9432 §4.3) and the SOA's expire value.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

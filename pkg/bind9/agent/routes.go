@@ -152,7 +152,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 const maxAddresses = 4096
 
-// limiter limits the requests of each address; IPv6 addresses count by /64.
+// limiter is per address; IPv6 addresses count by /64.
 type limiter struct {
 	rate, burst int
 
@@ -164,7 +164,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time that the request has to wait, 0 for none.
+// reserveRequest returns the time to wait, or 0.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

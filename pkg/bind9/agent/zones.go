@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName parses a zone name with or without the final dot. Only letters, digits and . - _ / are allowed,
-// which need no escape in commands and named.conf (A4).
+// parseZoneName accepts a name with or without the final dot, of letters, digits and . - _ / only: none needs an
+// escape in commands and named.conf (A4).
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -64,7 +64,6 @@ func unknownZone(zone name.Name) error {
 	return refuse(http.StatusNotFound, "named has no zone %s; POST %s/zones makes one", showName(zone), protocol.Base)
 }
 
-// asConflict turns a refused command into a 409.
 func asConflict(err error) error {
 	var failure *rndc.Failure
 	if errors.As(err, &failure) {
@@ -118,7 +117,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns the configuration of a zone that is changeable at run time.
+// readOwned returns the configuration of a zone changeable at run time.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -176,7 +175,7 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	}
 }
 
-// createZone adds a zone, or confirms an existing zone with the same configuration (A1).
+// createZone confirms an existing zone with the same configuration (A1).
 func (a *Agent) createZone(job *work) (int, any, error) {
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
@@ -259,7 +258,6 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 		nil
 }
 
-// compareZone answers for an existing zone, 404 for none.
 func (a *Agent) compareZone(ctx context.Context, zone name.Name, asked clauses) (int, any, error) {
 	if _, err := a.readStatus(ctx, zone); err != nil {
 		return 0, nil, err
@@ -391,7 +389,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to unsign a signed zone at once, which would make it bogus for resolvers with its DS.
+// judgeUnsigning refuses to unsign at once: resolvers with the DS would see a bogus zone.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil
@@ -404,7 +402,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes a zone and its files. DNSSEC keys stay, except with keys=remove.
+// deleteZone keeps DNSSEC keys, except with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")
@@ -424,7 +422,6 @@ func (a *Agent) deleteZone(job *work) (int, any, error) {
 		if keys == "" {
 			return nil
 		}
-		// Resolvers may know a key that is used again.
 		return a.files.removeKeys(job.zone)
 	}
 	if p := (*problem)(nil); errors.As(err, &p) && p.status == http.StatusNotFound {

@@ -36,8 +36,7 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents has a client per server, however many classes select the server: the client limits the rate for the server,
-// and outlives the providers of classes.
+// Agents has a client per server, which limits the rate and outlives the providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
@@ -82,7 +81,6 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 	return made, nil
 }
 
-// agentTransport adds the current credentials to requests.
 type agentTransport struct {
 	of         apiclass.Agent
 	secrets    class.Secrets
@@ -99,7 +97,7 @@ type credentials struct {
 	transport *http.Transport
 }
 
-// RoundTrip sends a request. A 401 is retried if the Secret has a new token.
+// RoundTrip retries a 401 if the Secret has a new token.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {
@@ -130,8 +128,7 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials returns the credentials, cached for credentialsAge unless fresh. If a Secret cannot be read, the
-// last credentials stay in use; if the Secret does not exist, they do not.
+// readCredentials caches for credentialsAge, unless fresh.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,8 +188,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret reads a Secret with values under keys; "" is no key. A *delivery.Error describes a missing Secret or
-// value.
+// readSecret takes "" for no key. A *delivery.Error describes a missing Secret or value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

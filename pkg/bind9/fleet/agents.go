@@ -19,13 +19,12 @@ import (
 )
 
 const (
-	// Each agent gets a health request every agentInterval. After maxSilences unanswered ones in a row the server is
-	// Degraded: a supervisor restarts an agent that has crashed or hangs within a minute.
+	// Each agent gets a health request every agentInterval. After maxSilences unanswered requests in a row the
+	// server is Degraded: a supervisor restarts a crashed or hung agent within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 
-// silences counts, for each server, successive health requests without an answer, up to maxSilences, with the last
-// error.
+// silences counts the successive unanswered health requests of each server, up to maxSilences.
 type silences struct {
 	mu sync.Mutex
 	by map[cache.ObjectName]silence
@@ -36,7 +35,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer counts the result of a health request, and reports whether find returns another result now.
+// countAnswer reports whether find's result has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +51,7 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns the last error of an agent after maxSilences unanswered requests in a row, else nil.
+// find returns the last error of a silent agent, else nil.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll applies objects in order and stops at the first error, so that a workload, which comes last, never lacks
-// a volume. A waiting take-over is returned as an error only at the end.
+// applyAll stops at the first error, so that a workload, the last object, never lacks a volume. A waiting take-over
+// is an error only at the end.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -42,7 +42,7 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 }
 
 // applyObject applies an object unless it has not changed (F1). serving returns an error while our pod cannot
-// replace the pods behind a Service of another manager.
+// replace the pods behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server of ours: the agent's Service of server x has the name of the
-// Service of server x-agent. The first owner keeps the object.
+// checkOwner rejects an object of our other server: the agent's Service of x has the name of the Service of
+// x-agent. The first owner keeps the object.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -95,8 +95,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake asks the kube-apiserver for an object missing in the informer. It returns false if there is none, true if
-// the object is ours, or was prepared by takeOver. Another object is an error.
+// mayTake asks the kube-apiserver for an object missing in the informer. It returns false for none, and true for an
+// object of ours or prepared by takeOver. Another object is an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -116,8 +116,8 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus returns the surplus objects of an owner. Workloads are kept until the server is ready: a Deployment
-// goes when the StatefulSet in its place is available.
+// listSurplus keeps workloads until the server is ready: a Deployment goes when the StatefulSet in its place is
+// available.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -142,26 +142,25 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 
 // During the take-over of an object of another manager, the Service always has a ready pod:
 //
-//   - The selector of a Deployment cannot change. So the other manager's Deployment is deleted without the
-//     ReplicaSets, whose pods keep answering, and ours is created.
-//   - A Service keeps the selector until our pod is ready and has all zones, and then selects our pod alone, at the
-//     former address.
-//   - The ReplicaSets go drainTime later, because nodes may have the former selection for as long.
-//   - Other objects are applied. The other manager's labels, ownerReferences, data and ports are removed: with the
-//     ownerReferences, the garbage collector would remove the object together with the other manager's custom
-//     resources. The annotation goes too: if the other manager still writes the object, the object stays with that
-//     manager.
+//   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets,
+//     whose pods keep answering, and ours is created.
+//   - A Service keeps the selector until our pod has all zones, and then selects our pod alone, at the former
+//     address.
+//   - The ReplicaSets go drainTime later: nodes may have the former selection for as long.
+//   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the
+//     ownerReferences, the garbage collector would remove the object with the other manager's custom resources. The
+//     annotation goes too: an object that the other manager still writes stays with that manager.
 
 const (
-	// annotationIdle is the time at which the Service stopped to select the pods of a ReplicaSet.
+	// annotationIdle is when the Service stopped to select the ReplicaSet's pods.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
 )
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error for an object whose take-over waits. service is set for a Service: the status shows the
-// addresses already, since zones are only served to servers with an address.
+// takingOver is the error of a waiting take-over. The status already shows the addresses of service, since zones
+// are only served to servers with an address.
 type takingOver struct {
 	text    string
 	service *corev1.Service
@@ -169,7 +168,6 @@ type takingOver struct {
 
 func (e *takingOver) Error() string { return e.text }
 
-// takeOver prepares an object with the annotation for the apply of wanted.
 func (c *children) takeOver(ctx context.Context, live runtime.Object, key childKey, wanted any, serving func() error) error {
 	switch live := live.(type) {
 	case *appsv1.Deployment:
@@ -207,7 +205,7 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
 }
 
-// foreignFields returns the fields to remove in a take-over, as managedFields.
+// foreignFields returns the fields that a take-over removes, as managedFields.
 func foreignFields(object runtime.Object) map[string]any {
 	type set = map[string]any
 	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
@@ -246,8 +244,7 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment deletes a Deployment without its ReplicaSets and pods. It returns takingOver until the Deployment
-// is gone.
+// removeDeployment leaves the ReplicaSets, and returns takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
@@ -284,8 +281,7 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// dropSuperseded removes the ReplicaSets of a former Deployment. They stay if they still serve a Service of another
-// manager.
+// dropSuperseded removes the ReplicaSets of a former Deployment, unless they still serve a foreign Service.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {

@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	// askTimeout bounds the requests to all pods of a server; maxAnswer bounds an answer in octets.
+	// askTimeout bounds the requests to a server's pods; maxAnswer is in octets.
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods took slowAnswer or longer gets no request for restFactor times that duration.
+	// Pods that take slowAnswer or longer get no request for restFactor times that.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods are the resting servers, with their last results. A tenant may create a slow pod with the labels of a
-// server: it must not block the workers of all servers.
+// slowPods are resting servers with their last results: a tenant's slow pod with a server's labels must not block
+// all workers.
 type slowPods struct {
 	clock clock.Clock
 	mu    sync.Mutex
@@ -61,8 +61,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods sends a request to the agents of a server's pods, and returns the first error. While the server rests, it
-// returns the last result if question and pods are the same.
+// askPods asks a server's pods until the first error. A resting server gets no request.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()
@@ -94,7 +93,6 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 
 var errOtherConfig = errors.New("BIND has not read its configuration yet")
 
-// askAgent returns the hash of the configuration of BIND in a pod.
 func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	address, err := agentAddress(pod)
 	if err != nil {
@@ -103,7 +101,6 @@ func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (stri
 	return AskAgentAt(ctx, address, server)
 }
 
-// askMembers returns an error if BIND in a pod has not loaded all zones of the catalogs.
 func askMembers(ctx context.Context, pod *corev1.Pod, server *render.Server) error {
 	address, err := agentAddress(pod)
 	if err != nil {
@@ -119,14 +116,14 @@ func agentAddress(pod *corev1.Pod) (string, error) {
 	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(render.AgentPort)), nil
 }
 
-// AskAgentAt is askAgent for an address.
+// AskAgentAt returns the hash of BIND's configuration at an address.
 func AskAgentAt(ctx context.Context, address string, server *render.Server) (string, error) {
 	var health protocol.Health
 	err := askJSON(ctx, address, "/health", server, &health)
 	return health.ConfigHash, err
 }
 
-// AskMembersAt is askMembers for an address.
+// AskMembersAt returns an error if BIND at an address has not loaded all zones of the catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

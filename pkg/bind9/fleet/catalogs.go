@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// listClasses returns all DNSClasses by name, so each reconcile finds the same class first.
+// listClasses sorts: each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister of the cache returns no error
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of a server, by name, with the address of the signer: the catalog of each
-// DNSClass with the server, and of a cluster in use as a class. The caller sets Primaries.
+// listCatalogs returns the catalogs of a server by name, with the signer's address: of each DNSClass with the
+// server, and of a cluster in use as a class. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil // a signer's agent creates the zones
@@ -157,8 +157,7 @@ func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, ser
 	return addresses
 }
 
-// readAddress parses an IP address with or without a port. An empty text, from a server without a Service, gives
-// false.
+// readAddress returns false for "", from a server without a Service.
 func readAddress(text string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr(), true

@@ -67,7 +67,7 @@ type childKey struct {
 	namespace, name string
 }
 
-// applied is the hash of the last applied configuration, and the fingerprint of the result.
+// applied is the hash of an applied configuration, and the fingerprint of the result.
 type applied struct {
 	asked [sha256.Size]byte
 	got   string
@@ -101,7 +101,7 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	return c
 }
 
-// indexOwner is the index by owner: NAMESPACE/KIND/NAME.
+// indexOwner is by owner: NAMESPACE/KIND/NAME.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {
@@ -112,7 +112,6 @@ func listOwner(object any) ([]string, error) {
 	return []string{o.GetNamespace() + "/" + o.GetAnnotations()[render.AnnotationOwner]}, nil
 }
 
-// forgetRemoved drops removed objects from applied.
 func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) {
 	_, err := informerOf(factory, resource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
 		if at, err := cache.DeletionHandlingObjectToName(object); err == nil {
@@ -154,7 +153,6 @@ func informerOf(factory informers.SharedInformerFactory, resource schema.GroupVe
 // covers reports whether the fleet creates objects in a namespace.
 func (c *children) covers(namespace string) bool { return factoryFor(c.factories, namespace) != nil }
 
-// factoryFor returns the informers for a namespace, nil if it is not covered.
 func factoryFor(factories map[string]informers.SharedInformerFactory, namespace string) informers.SharedInformerFactory {
 	return cmp.Or(factories[namespace], factories[""])
 }
@@ -179,7 +177,6 @@ func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
 	return all
 }
 
-// of returns the objects of a resource with the owner KIND/NAME.
 func (c *children) of(resource schema.GroupVersionResource, namespace, owner string) []runtime.Object {
 	informer := informerOf(factoryFor(c.factories, namespace), resource).Informer()
 	return findByIndex[runtime.Object](informer, indexOwner, namespace+"/"+owner)
@@ -241,7 +238,7 @@ func (c *children) clientFor(of schema.GroupVersionResource) rest.Interface {
 	}
 }
 
-// getLive reads an object from the kube-apiserver, nil if there is none.
+// getLive returns nil for a missing object.
 func (c *children) getLive(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (runtime.Object, error) {
 	object, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).Name(name).Do(ctx).Get()
 	if apierrors.IsNotFound(err) {
@@ -262,8 +259,7 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// formatFingerprint returns a text that changes with each applied field of an object, but not with the status of a
-// workload.
+// formatFingerprint returns a text that changes with each applied field, but not with the status of a workload.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
@@ -278,7 +274,7 @@ func formatFingerprint(object runtime.Object) string {
 	return string(text)
 }
 
-// patchMeta changes metadata, and fails if the object has changed since it was read.
+// patchMeta fails if the object has changed since it was read.
 func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
 	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})

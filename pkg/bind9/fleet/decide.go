@@ -19,24 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// action is the next step of a reconcile. The constants are in the order in which a reconcile takes them.
+// action is the next step of a reconcile. The constants are in the order of a reconcile.
 type action int
 
 const (
-	actionNone         action = iota
-	actionAddFinalizer        // add the finalizer
-	actionRead                // compute keys, configuration and objects
-	actionTakeTurn            // reserve the replacement of the pod, if the old pod stops before the new one starts
-	actionApply               // apply the objects
-	actionDrain               // remove idle pods of another manager
-	actionRemove              // remove surplus objects
-	actionWait                // write the status and wait for the next event
-	actionIgnore              // write nothing: the object belongs to the fleet of another installation
+	actionNone action = iota
+	actionAddFinalizer
+	actionRead     // desired keys, configuration and objects
+	actionTakeTurn // reserve the replacement of the pod
+	actionApply
+	actionDrain
+	actionRemove
+	actionWait   // write the status and wait for the next event
+	actionIgnore // write nothing: the object belongs to another installation
 )
 
 const notCovered = "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
 
-// facts is the input of decideNext for one server: the observed objects, and the progress of this reconcile.
+// facts is the input of decideNext for one server.
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
@@ -47,8 +47,8 @@ type facts struct {
 	last action
 	err  error
 
-	// The desired state, set by actionRead. hash identifies the configuration; invalid tells why the objects cannot
-	// be rendered. blocked tells why the pod may not be replaced yet, "" for nothing.
+	// The desired state, set by actionRead. invalid tells why objects cannot be rendered, blocked why the pod may
+	// not be replaced yet.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -56,8 +56,8 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. workload is the Deployment or StatefulSet, nil for none; ready: the pod is ready;
-	// finished: the rollout is complete. former are the ReplicaSets of a Deployment after its take-over.
+	// The observed state. finished: the rollout is complete. former are the ReplicaSets of a Deployment after its
+	// take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -69,26 +69,22 @@ type facts struct {
 
 type decision struct {
 	action action
-	// Arguments of the actions of the same names.
 	apply  []render.Object
 	drain  formerPods
 	remove []madeObject
-	// requeueAfter is the delay after actionWait, 0 for none. err causes an earlier retry.
+	// requeueAfter is the delay after actionWait, 0 for none.
 	requeueAfter time.Duration
 	err          error
 }
 
 func (f *facts) lacksCluster() bool { return f.instance.Spec.ClusterRef != nil && f.cluster == nil }
 
-// ownsKeys reports whether the TSIG keys belong to this server alone.
 func (f *facts) ownsKeys() bool { return f.cluster == nil || f.instance.Spec.Role == bind9.RoleSigner }
 
-// goesFirst reports whether a running pod of a cluster stops before the new pod starts.
 func (f *facts) goesFirst() bool {
 	return f.server.Cluster != "" && f.server.GoesFirst() && f.workload != nil
 }
 
-// isSame reports whether the workload has the current pod template.
 func (f *facts) isSame() bool {
 	return f.workload != nil && f.workload.GetAnnotations()[render.AnnotationTemplate] == f.server.TemplateHash()
 }
@@ -97,24 +93,20 @@ func (f *facts) rotates() bool {
 	return f.server.Transfer.Other() != nil || f.server.Peers != nil && f.server.Peers.Other() != nil
 }
 
-// waits returns the object whose take-over waits, nil for none.
 func (f *facts) waits() *takingOver {
 	var waits *takingOver
 	errors.As(f.err, &waits)
 	return waits
 }
 
-// failed reports whether the last action was step and has failed. A waiting take-over is no failure.
+// failed: the last action was step and failed. A waiting take-over is no failure.
 func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
 
-// isApplied reports whether the objects were applied, apart from a waiting take-over.
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
 
-// decideNext returns the next action for a server without deletionTimestamp. Each action is followed by another
-// call.
+// decideNext returns the next action for a server without deletionTimestamp.
 func decideNext(f *facts) decision {
 	switch {
-	// An external server gets no objects, nor does a namespace that is not covered.
 	case f.instance.Spec.External != nil:
 		return decision{action: actionWait}
 	case !f.covered && hasFinalizer(f.instance):
@@ -150,7 +142,7 @@ func (f *facts) listDue() []render.Object {
 	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
 }
 
-// decideRemoval decides what is removed after the apply: pods of another manager, then surplus objects.
+// decideRemoval removes pods of another manager first, then surplus objects.
 func (f *facts) decideRemoval() decision {
 	requeueAfter := f.keys.requeueAfter
 	if f.blocked != "" || f.rotates() {
@@ -172,7 +164,6 @@ func (f *facts) decideRemoval() decision {
 	return decision{action: actionWait, requeueAfter: requeueAfter, err: f.err}
 }
 
-// judgeInstance returns the conditions and the status of a server from the facts alone.
 func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	s, status := newConditionSet(f.instance.Generation, f.instance.Status.Conditions), *f.instance.Status.DeepCopy()
 	switch external := f.instance.Spec.External; {

@@ -33,7 +33,6 @@ func (f *Fleet) observeServer(w *facts) {
 	w.silent = f.silent.find(cache.MetaObjectToName(w.instance))
 }
 
-// readServer computes the desired state of a server: keys, configuration and objects.
 func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	server := render.Merge(w.instance, w.cluster)
 	server.Platform, w.server = f.Platform, &server
@@ -57,7 +56,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries sets the addresses of the hidden primary. Without addresses the server follows no catalog.
+// findPrimaries sets the addresses of the hidden primary. Without any the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -76,7 +75,7 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 	return err
 }
 
-// readKeys reads the keys of a server, and generates missing keys, to be applied with the other objects (F3).
+// readKeys generates missing keys, to be applied with the other objects (F3).
 func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	server, signs := w.server, w.cluster != nil && w.ownsKeys()
 	agent, control := render.AgentSecretName(server.Name), render.RNDCSecretName(server.Name)
@@ -117,8 +116,8 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseKeys returns the TSIG keys of a group after the next step of their rotation. members are the instances of
-// the group: each has to accept the keys of a step before the next step.
+// chooseKeys takes the next step of the rotation of a group's TSIG keys. All members have to accept the keys of a
+// step before the next.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
@@ -139,7 +138,7 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	return chosen, err
 }
 
-// ensureControlKey returns the key of the control channel. A new key replaces the pod.
+// ensureControlKey may return a new key, which replaces the pod.
 func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	if secret != nil {
 		if key, err := render.ReadControlKey(secret.Data); err == nil {
@@ -215,8 +214,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration, keys included. An agent of kind Bindcar
-// cannot tell; each new key replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration. A Bindcar cannot tell; each new key
+// replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.isSame()
@@ -231,8 +230,8 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns an error until the pod can replace other pods behind the Service: readiness alone does not
-// cover new zones.
+// checkServing returns an error until the pod can replace the pods behind the Service: readiness does not cover new
+// zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
 	case !w.ready:
@@ -247,8 +246,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys records whether the pods and primaries of a server accept both TSIG keys of a rotation. A signer records
-// the keys of its cluster too: otherwise followers could sign with a key unknown to the signer.
+// noteKeys records whether the pods and primaries of a server accept both keys of a rotation. A signer also records
+// the cluster's keys: otherwise followers could sign with a key unknown to it.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -267,8 +266,8 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// primariesTake reports whether each primary that answers to the signing key answers to the next key, too. An
-// unreachable primary reads both keys when it starts.
+// primariesTake reports whether each primary that accepts the signing key accepts the next key. An unreachable
+// primary reads both keys when it starts.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

@@ -32,7 +32,7 @@ type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces in which the Fleet creates objects; "" means all.
+	// Namespaces for objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
 	// Primaries returns the addresses from which servers transfer catalogs. With none, servers follow no catalog.
@@ -40,13 +40,13 @@ type Config struct {
 	Events    events.EventRecorder
 	// Answers reports whether a primary answers a query for a catalog signed with key. nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of the configuration of BIND in a pod. nil asks the agent.
+	// Ask returns the hash of BIND's configuration in a pod. nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs. nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is for tests; nil is crypto/rand.
+	// Random is for tests; nil: crypto/rand.
 	Random io.Reader
-	// Clock is for tests; nil is the real clock.
+	// Clock is for tests; nil: the real clock.
 	Clock clock.Clock
 }
 
@@ -83,7 +83,6 @@ func (f *Fleet) enqueueInstances(namespace, cluster string) {
 	}
 }
 
-// indexCluster is the index of instances by cluster: NAMESPACE/NAME.
 const indexCluster = "cluster"
 
 func listClusterOf(object any) ([]string, error) {

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// reconcileInstance runs the actions of decideNext for one server, and writes its status.
 func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (time.Duration, error) {
 	instance, err := f.instances.Bind9Instances(at.Namespace).Get(at.Name)
 	if err != nil {

@@ -24,16 +24,15 @@ import (
 const (
 	// askAgain is the interval of polls for states without events.
 	askAgain = 5 * time.Second
-	// stepTime is the minimum between two steps of a TSIG key rotation: the hidden primary and the controller read
-	// the Secret every few seconds, and named retries a refused transfer within that time.
-	stepTime     = time.Minute
-	heldInterval = time.Minute
-	// An agent's certificate is renewed renewBefore the end.
+	// stepTime is the minimum between two steps of a TSIG key rotation: the hidden primary and the controller poll
+	// the Secret, and named retries a refused transfer within that time.
+	stepTime                         = time.Minute
+	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
 	tokenOctets                      = 32
 )
 
-// sooner returns the shorter of two requeue delays; 0 is never.
+// sooner takes 0 for never.
 func sooner(x, y time.Duration) time.Duration {
 	if x == 0 || y > 0 && y < x {
 		return y
@@ -46,10 +45,10 @@ var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
 type keyFacts struct {
 	namespace string
 	now       time.Time
-	// have are the keys of the group, nil if none is usable.
+	// have is nil without a usable key.
 	have   *render.TransferKeys
 	wanted bind9.TSIGKey
-	// taken: each instance of the group, and each primary that answers it, accepts both keys of the rotation.
+	// taken: each instance of the group, and its primaries, accept both keys.
 	taken  bool
 	heldBy *v1alpha1.DNSClass
 }
@@ -59,14 +58,14 @@ type keyStep string
 
 const (
 	keepKeys   keyStep = "keep"
-	holdKeys   keyStep = "hold" // a new key is due, but a class needs the old key
+	holdKeys   keyStep = "hold" // due, but a class needs the old key
 	makeFirst  keyStep = "make the first"
 	makeNext   keyStep = "make the next"
 	signNext   keyStep = "sign with the next"
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep decides the next step of the keys, and the delay until the next decision; 0 is none.
+// nextKeyStep also returns the delay until the next decision, 0 for none.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.have
 	switch {
@@ -136,7 +135,7 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// takenKeys records the TSIG keys last accepted by the pods of each instance, by group: a signer has its own and the
+// takenKeys records the keys last accepted by each instance's pods, by group: a signer has its own and the
 // cluster's.
 type takenKeys struct {
 	mu sync.Mutex
@@ -148,7 +147,7 @@ type taker struct {
 	group    string
 }
 
-// note records the keys, "" for none, and reports whether they differ from the record.
+// note records the keys, "" for none, and reports a change.
 func (t *takenKeys) note(at taker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,8 +178,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after one signature. Authority keeps the former certificate, which the agent
-	// shows until the new certificate arrives.
+	// The authority's key is dropped after one signature. Authority keeps the former certificate until the agent
+	// shows the new one.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// Finalizer keeps a deleted object of ours until all children are gone.
+	// Finalizer keeps a deleted object until all children are gone.
 	Finalizer = bind9.GroupName + "/fleet"
-	// After leaveAfter the finalizer goes although objects are left. The sweep removes them later.
+	// After leaveAfter the finalizer goes although objects are left, for the sweep.
 	leaveAfter = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object. In a namespace that is not covered, this is the
-// fleet of another installation, which also writes the status and removes the finalizer.
+// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces, the fleet of another
+// installation, which also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -55,13 +55,13 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type leavingFacts struct {
 	held, covered bool
-	// age is the time since the deletion. After timeout the finalizer goes although objects are left, which else
-	// could block the deletion of the namespace forever.
+	// After timeout the finalizer goes although objects are left: they must not block the deletion of the namespace
+	// forever.
 	age, timeout time.Duration
-	// children counts the objects of ours to go first. asked: this reconcile deleted them.
+	// children counts the objects of ours to go first. asked: they were deleted.
 	children int
 	asked    bool
-	// removed: this reconcile removed the Kubernetes objects, of which it found left, or there are none.
+	// removed: the Kubernetes objects were removed, of which left were found, or there are none.
 	removed bool
 	left    int
 	err     error
@@ -76,8 +76,8 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving decides the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12). In a
-// namespace that is not covered, it waits for the fleet of another installation until the timeout.
+// nextLeaving decides the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12).
+// Outside our namespaces it waits until the timeout for the fleet of another installation.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
@@ -108,7 +108,6 @@ type deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// deleteEach deletes objects by UID. A missing or replaced object is no error.
 func deleteEach[T metav1.Object, C deleter](ctx context.Context, objects []T, clientOf func(namespace string) C) error {
 	var wrong []error
 	for _, one := range objects {
@@ -128,12 +127,11 @@ type held interface {
 	runtime.Object
 }
 
-// leaver is a deleted object, with the functions to remove its dependents.
 type leaver[T held] struct {
 	object   T
 	timeout  time.Duration
 	children int
-	// removeObjects removes the Kubernetes objects, and returns the number found. nil: there are none.
+	// removeObjects returns the number of objects found. nil: there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

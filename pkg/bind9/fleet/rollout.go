@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A Deployment starts the new pod before the old pod stops. A pod with a volume claim, or with required spread over
-// nodes, stops first. Each server is a workload of its own, so a change of the cluster would stop all pods at once.
-// Therefore a single server of a cluster has a turn, until the pod is ready.
+// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. Each server is a
+// workload of its own, so a change of the cluster would stop all at once: a single server has a turn, until its pod
+// is ready.
 
-// replacements records, in memory, the server of each cluster whose pod is being replaced.
+// replacements has, in memory, the server with the turn, by cluster.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
@@ -23,19 +23,19 @@ type replacements struct {
 
 type turnFacts struct {
 	server string
-	// same, ready and finished are isSame, ready and finished of facts.
+	// same is isSame of facts.
 	same, ready, finished bool
 	others                []otherServer
 }
 
 type otherServer struct {
 	name string
-	// late: it should run, and is not ready.
+	// late: not ready, but should run.
 	late bool
 }
 
-// nextTurn returns the server of a cluster that is being replaced from now on, "" for none, and the reason why this
-// server has to wait, "" if its pod may be replaced. holder is the server that was being replaced before.
+// nextTurn returns the next holder of the cluster's turn, "" for none, and why this server waits, "" if its pod may
+// be replaced.
 func nextTurn(holder string, f *turnFacts) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })

@@ -32,7 +32,7 @@ import (
 
 const workers = 4
 
-// New creates a Fleet. The caller starts Informers; StartWithContext starts the informers of the cluster.
+// New creates a Fleet. The caller starts Informers.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -102,8 +102,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects concerned by a change. before is the old object of an update, else nil. A status
-// alone enqueues no objects below: else each of a thousand new servers would enqueue all.
+// followChange enqueues the objects concerned by a change. before is nil except for updates. A status enqueues no
+// objects below: each of a thousand new servers would enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -111,7 +111,7 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		f.enqueue("provider", "", name)
 	case *bind9.Bind9Cluster:
 		f.enqueue("cluster", namespace, name)
-		// Servers follow the catalog of a cluster in use as a class, of which the finalizers tell.
+		// Finalizers tell whether the cluster is in use as a class, whose catalog the servers follow.
 		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
 			f.enqueueInstances(namespace, name)
 		}
@@ -144,7 +144,7 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.enqueue("cluster", o.Namespace, ref.Name)
-		// Other servers have the address of the signer in named.conf; servers with a bindcar have the primaries'.
+		// named.conf has the address of the signer, and with a bindcar the primaries'.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.enqueueInstances(o.Namespace, ref.Name)
 		}
@@ -178,7 +178,7 @@ func isOtherSpec(o, before metav1.Object) bool {
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
 }
 
-// listServerNamespaces returns the namespaces in which versions of a class may have servers (listCatalogs).
+// listServerNamespaces returns the namespaces in which a class may have servers (listCatalogs).
 func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 	in := map[string]bool{}
 	for _, object := range classes {
@@ -229,7 +229,7 @@ func (f *Fleet) StartWithContext(ctx context.Context) {
 	}
 }
 
-// Shutdown waits for these informers to stop.
+// Shutdown waits for the informers to stop.
 func (f *Fleet) Shutdown() {
 	for _, factory := range f.listFactories() {
 		factory.Shutdown()
@@ -277,7 +277,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && isEach(err, isForeign):
-			// A foreign object has no events here and is polled.
+			// A foreign object has no events here.
 			l.queue.Forget(at)
 			l.queue.AddAfter(at, askAgain)
 		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our own write
@@ -296,7 +296,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 	}
 }
 
-// isEach reports whether is holds for an error, or for each error joined in it.
+// isEach reports whether is holds for an error, or for each joined error.
 func isEach(err error, is func(error) bool) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })

@@ -47,7 +47,7 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage bounds the message of a condition and the note of an Event in octets, as the APIs do.
+// maxMessage is the APIs' limit of a condition's message and an Event's note, in octets.
 const maxMessage = 1024
 
 // conditionSet collects the conditions of an object. The last call for a type wins.
@@ -72,7 +72,7 @@ func (s *conditionSet) set(condition string, is bool, reason, message string) {
 	s.setStatus(condition, status, reason, message)
 }
 
-// setHeld reports a rotation held by class. Other progress comes first.
+// setHeld reports a held rotation, unless there is other progress.
 func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
 		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: "+
@@ -85,7 +85,6 @@ func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
-	// Several calls in one reconcile are one change of the written status.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
 	} else {
@@ -96,7 +95,7 @@ func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
-// degrade sets Degraded. An object of another manager has reason Foreign.
+// degrade sets Degraded, with reason Foreign for an object of another manager.
 func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {
@@ -108,7 +107,7 @@ func (s *conditionSet) degrade(err error) {
 // maxStatus is the limit of the API in octets (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 
-// fitProviderStatus shortens a status to maxStatus: first long messages, then rows, ready clusters first.
+// fitProviderStatus shortens long messages first, then drops rows, ready clusters first.
 func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {

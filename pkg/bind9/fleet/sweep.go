@@ -25,7 +25,7 @@ import (
 // Brakes of the sweep, whose mistakes would remove running DNS.
 const (
 	confirmAfter = 10 * time.Minute
-	// hourlyShare is the maximum share of owners to sweep in an hour.
+	// hourlyShare is the maximum share of owners swept in an hour.
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )
@@ -34,7 +34,7 @@ const (
 type orphan struct{ namespace, owner string }
 
 type sweeper struct {
-	// gone has the time at which each owner was first found missing, last is the time of the last sweep.
+	// gone has the time at which an owner was first found missing.
 	gone map[orphan]time.Time
 	last time.Time
 }
@@ -87,8 +87,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner whose objects are to be removed now, and records the sweep; zero: none. owners are all
-// owners with objects, true if gone.
+// nextSweep returns the owner to sweep now, and records the sweep; zero: none. owners is true if gone.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan
@@ -111,7 +110,7 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	})
 }
 
-// isGone asks the API, not the informer, whether an owner is gone. An unclear answer is an error.
+// isGone asks the API, not the informer. An unclear answer is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
 	if f.findOwner(of.namespace, of.owner) {

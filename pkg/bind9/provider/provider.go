@@ -28,7 +28,7 @@ import (
 type Instance struct {
 	// Name of the row: "NAMESPACE/NAME".
 	Name string
-	// DNS is the address for queries; zero: not known yet.
+	// DNS is the address for queries; zero: unknown.
 	DNS netip.AddrPort
 	// Key signs queries and answers; nil: neither is signed.
 	Key *keys.Key
@@ -38,10 +38,9 @@ type Instance struct {
 	Primary bool
 	// Leaving: no longer in the class, but may have the zone.
 	Leaving bool
-	// Signer signs the zones in Config.Signed, and has no other zone. The other instances transfer these zones from
-	// the signer.
+	// Signer signs the zones in Config.Signed, and has no other. The other instances transfer these from it.
 	Signer bool
-	// Err is the reason why the instance cannot be queried yet, other than a missing address.
+	// Err is why the instance cannot be queried yet, other than a missing address.
 	Err *delivery.Error
 }
 
@@ -55,15 +54,14 @@ func (i Instance) waitingRow() delivery.Server {
 	return row
 }
 
-// leavingRow is the row of a leaving instance before the removal of the zone.
 func (i Instance) leavingRow() delivery.Server {
 	return delivery.Server{Name: i.Name, Note: "it is not in the class any more, and the zone is not removed there yet", At: time.Now()}
 }
 
 // Config configures a Provider. All fields are required but Primaries.
 type Config struct {
-	// Instances returns the servers of the class in the order of their rows. known are the names of servers that may
-	// have the zone: those that run and are no longer selected are Leaving.
+	// Instances returns the servers of the class in the order of their rows. Servers in known, which may have the
+	// zone, are Leaving if they run and are no longer selected.
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances transfer a zone from the signer.
 	Signed func(uid string) bool
@@ -81,16 +79,16 @@ type Provider struct {
 	shown  *transfer.Provider
 
 	mu sync.Mutex
-	// ensured are the zones, by UID and instance, that an agent has set up since the class last changed.
+	// ensured are the zones, by UID and instance, set up by an agent since the class last changed.
 	ensured map[[2]string]bool
 }
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// maxInstances is the limit of rows in the status of a Delivery: the API rejects longer lists.
+// maxInstances is the API's limit of rows in the status of a Delivery.
 const maxInstances = 1000
 
-// agentTime bounds the wait of one Deliver for agents, and thereby how long other zones wait for the worker.
+// agentTime bounds the wait of a Deliver for agents: other zones wait for the worker.
 const agentTime = 5 * time.Second
 
 // New validates the configuration, and sends nothing. An error is a *delivery.Error.
@@ -106,7 +104,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
 }
 
-// byAgents reports whether agents create zones: mode Transfer.
+// byAgents reports mode Transfer.
 func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
 
 type fleet struct {
@@ -115,7 +113,7 @@ type fleet struct {
 	waiting            []Instance
 }
 
-// readFleet reads the instances (promise 1), with transfers as for a zone that is signed or being signed.
+// readFleet reads the instances (promise 1).
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -158,7 +156,7 @@ func noInstances() *delivery.Error {
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeaving returns the rows of a class without instances. They are not nil, which would keep the former rows.
+// listLeaving never returns nil, which would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {
@@ -192,7 +190,6 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		if !isWithoutZone(row) {
 			continue
 		}
-		// The agent's answer explains why the instance lacks the zone.
 		if said := failed[row.Name]; said != nil {
 			report.Servers[i].Err = said
 		} else if made[row.Name] {
@@ -214,7 +211,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 }
 
 // goesOver is the error of a call during which the servers began to change between signed and unsigned: a signer's
-// serial must not count as ahead of the zone's.
+// serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
 }
@@ -223,8 +220,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing has agents create missing zones, and remove the zone from leaving instances. failed has the errors by
-// instance, made the instances with a new zone. err is that of fence or ctx.
+// makeMissing has agents create missing zones, and remove the zone from leaving instances. made has the instances
+// with a new zone. err is that of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -270,8 +267,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether an instance may transfer the zone from other primaries. A change of the class creates a
-// new Provider and clears plan.Delivered: then the agent is asked once.
+// mayDiffer reports whether an instance may have other primaries. A change of the class creates a new Provider and
+// clears plan.Delivered: the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -300,7 +297,7 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent calls all agents at the same time, each within agentTime (promise 4).
+// eachAgent calls all agents at once, within agentTime (promise 4).
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -321,8 +318,8 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll calls do for all elements at the same time, and returns the results, or the error of fence or ctx. Calls
-// of fence do not overlap.
+// workAtAll calls do for all elements at once, and returns the results, or the error of fence or ctx. Calls of
+// fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -372,13 +369,13 @@ func explainAgent(instance Instance, said *client.Error) *delivery.Error {
 }
 
 // Remove removes the zone from all instances, then from the class (promise 5). In mode Catalog agents remove
-// nothing: a zone of this name at the signer may belong to another Zone.
+// nothing: the signer's zone of this name may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// A renamed zone is in the class under its new name, and at the instances under the former name too.
+	// A renamed zone is at the instances under the former name too.
 	if holder := p.config.Shown.Members.Holder(plan.Zone); p.byAgents() && (holder == "" || holder == plan.UID) {
 		all := f.listMade()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
@@ -395,7 +392,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return f.Provider.Remove(ctx, plan, fence)
 }
 
-// listMade returns the instances at which an agent may have created a zone.
 func (f *fleet) listMade() []Instance {
 	all := append(f.instances, f.leaving...)
 	for _, instance := range f.waiting {
@@ -433,7 +429,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
 
-// Health queries each instance by DNS, and in mode Transfer the agents.
+// Health queries each instance, and in mode Transfer the agents.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
 	if err != nil {

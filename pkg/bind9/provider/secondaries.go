@@ -19,16 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Secondaries in mode Update. Each primary counts its own serials, so a secondary of several primaries would take
-// the content with the highest serial, even if incomplete. Therefore a secondary has one primary, and is current if
-// both serials are equal. After a change of the primary, equal serials may be a coincidence: the contents are
-// compared once.
+// Secondaries in mode Update. Primaries count their own serials, so a secondary of several would take the highest
+// serial, even with incomplete content. Therefore a secondary has one primary, and is current if the serials are
+// equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// notifyTime is the lag after which a secondary's agent starts a transfer. BIND delays a NOTIFY by five seconds
-	// after the last, and sends none if so configured.
+	// notifyTime is the lag after which a secondary's agent starts a transfer: BIND delays a NOTIFY by five
+	// seconds, or sends none if so configured.
 	notifyTime = 15 * time.Second
 )
 
@@ -39,8 +38,7 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// chooseSources assigns a primary to each secondary by rendezvous hashing: a new or removed primary moves few
-// secondaries.
+// chooseSources assigns primaries by rendezvous hashing: a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -67,7 +65,6 @@ func chooseSources(targets []target) sources {
 	return chosen
 }
 
-// tellSecondaries updates the list of secondaries that a primary notifies.
 func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
 	fence delivery.Fence) error {
 	u.mu.Lock()
@@ -87,8 +84,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources has the secondaries of updated primaries transfer the zone, and writes their results into outcomes.
-// The error is that of fence or ctx.
+// followSources has the secondaries of updated primaries transfer the zone. The error is that of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -167,8 +163,8 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// makeSecondary has the agent create a secondary zone, or transfer an existing zone whole: the content may be that
-// of another primary.
+// makeSecondary creates a secondary zone, or transfers an existing zone whole: the content may be another
+// primary's.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
@@ -181,7 +177,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials of a zone at a secondary and the primary. err is that of the secondary, or else of the primary.
+// serials of a zone at a secondary and its primary. err is the secondary's, or else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error

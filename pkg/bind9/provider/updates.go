@@ -31,16 +31,14 @@ type UpdateConfig struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in mode Update: at each primary the agent creates the zone, and dynamic updates write its
-// content. Each primary counts its own serials, so each other instance is a secondary of one primary
-// (secondaries.go).
+// Updater delivers zones in mode Update: at each primary the agent creates the zone, and dynamic updates write it.
+// Other instances are secondaries (secondaries.go).
 type Updater struct {
 	config UpdateConfig
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// told are the secondaries that a primary notifies of a zone. following is the primary whose content a secondary
-	// had.
+	// told are the secondaries that a primary notifies, following the primary whose content a secondary had.
 	told       map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
@@ -61,13 +59,12 @@ func NewUpdater(config UpdateConfig) *Updater {
 		behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
-// target is an instance with its RFC 2136 provider, nil if it waits.
 type target struct {
 	Instance
 	writer *rfc2136.Provider
 }
 
-// readTargets reads the instances, and reuses the writers of unchanged instances.
+// readTargets reuses the writers of unchanged instances.
 func (u *Updater) readTargets(known []string) ([]target, error) {
 	all, err := u.config.Instances(known)
 	if err != nil {
@@ -89,7 +86,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
-			// The servers belong to the class, so foreign data in the place of a zone's data is replaced.
+			// The servers belong to the class, so foreign data of the zone is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
 				targets[i].Err = asError(instance, err) // an invalid key concerns this instance only
@@ -130,7 +127,7 @@ func checkPrimary(targets []target) error {
 		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeft returns the rows of a class without a primary. They are not nil, which would keep the former rows.
+// listLeft never returns nil, which would keep the former rows.
 func listLeft(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
@@ -146,7 +143,7 @@ func listLeft(targets []target) []delivery.Server {
 	return rows
 }
 
-// Deliver writes the plan at every primary, after creating a missing zone, and then waits for the secondaries.
+// Deliver writes the plan at every primary, creates missing zones, and then waits for the secondaries.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	targets, err := u.readTargets(plan.Servers)
 	if err != nil {
@@ -253,7 +250,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 		return delivery.Errorf(delivery.ReasonValidationFailed, "the zone has no name servers, and BIND loads none without; "+
 			"add spec.nameServers or an NS Record at the apex")
 	}
-	// BIND also needs the addresses of name servers inside the zone.
+	// BIND also needs the addresses of name servers in the zone.
 	for set := range plan.All {
 		if (set.Type == rdata.A || set.Type == rdata.AAAA) && slices.Contains(config.NameServers, set.Name.String()) {
 			for _, data := range set.Data {
@@ -315,7 +312,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	if err != nil {
 		return err
 	}
-	// BIND keeps the name servers of the zone, and their addresses, until the zone is removed.
+	// BIND keeps the apex name servers and their addresses until the zone is removed.
 	left, err := t.writer.Verify(ctx, plan)
 	if err != nil {
 		return err
@@ -326,7 +323,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 }
 
-// Verify compares the content of every primary, and the serial of each secondary with that of its primary.
+// Verify compares the content of every primary, and each secondary's serial with its primary's.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	targets, err := u.readTargets(plan.Servers)
 	if err != nil {
@@ -416,8 +413,7 @@ func (u *Updater) Health(ctx context.Context) error {
 // AskLast implements delivery.Provider: no server fetches zones from it.
 func (*Updater) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider: a transfer lists the content of an instance, and the name servers at the
-// apex never change.
+// Abilities implements delivery.Provider: a transfer lists the content, and the apex name servers never change.
 func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }

@@ -41,7 +41,7 @@ func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer
 	return transfer.AskKeys(ctx, dial.New(w.of.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
-// askParent returns the DS records at the parent: from the Deliveries of a parent Zone, else by DNS.
+// askParent reads the DS from the Deliveries of a parent Zone, else by DNS.
 func (w *work) askParent(ctx context.Context) parent {
 	ref := w.zone.Status.ParentRef
 	if ref == nil {
@@ -103,9 +103,9 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent that is no Zone, at all of their addresses. At least one address of
-// each server has to answer, and all answers have to have the DS. A silent address counts like the other addresses
-// of the server: many machines have no IPv6, and named waits for parent-propagation-delay and the TTL afterwards
+// askElsewhere queries the servers of a parent that is no Zone, at all addresses. At least one address of each
+// server has to answer, and all answers have to have the DS. A silent address counts like the server's other
+// addresses: many machines have no IPv6, and named waits for parent-propagation-delay and the TTL afterwards
 // (S12.6).
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
@@ -133,7 +133,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// The resolver does not see a zone in between, and the server is further up.
+				// The resolver does not see a zone in between: the server is further up.
 				answered = true
 				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
@@ -205,7 +205,7 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// isUnrouted reports whether this process has no route to an address, as to IPv6 on many machines.
+// isUnrouted reports whether this process has no route, as to IPv6 on many machines.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })

@@ -35,9 +35,9 @@ import (
 )
 
 const (
-	// workers are the concurrent syncs, most of which wait for answers.
+	// workers are concurrent syncs, most waiting for answers.
 	workers = 16
-	// syncTimeout bounds a sync, and agentTimeout the requests to the agent in a sync.
+	// syncTimeout bounds a sync, and agentTimeout its requests to the agent.
 	syncTimeout, agentTimeout = time.Minute, 10 * time.Second
 	writeTimeout              = 10 * time.Second
 )
@@ -46,8 +46,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if the resolver finds no NS there, so the server belongs to a name
-	// further up.
+	// Missing is the name directly above the zone if it has no NS, so the server belongs further up.
 	Missing name.Name
 }
 
@@ -234,7 +233,7 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// writeStatus writes a changed status.dnssec. The same write replaces the DS at the parent.
+// writeStatus replaces the DS at the parent with the same write.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
@@ -266,8 +265,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes the reason for a failed sync into the status, and keeps the phase. Refusals of the API are
-// also returned, for the log: an owner of the zone cannot give rights to this process.
+// writeProblem writes why a sync failed into the status, and keeps the phase. Refusals of the API are also
+// returned, for the log: a zone's owner cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -278,12 +277,11 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is the distance to the signer's serial, which still rises: a server with a later serial would wait
-// for a day.
+// serialMargin is the distance to the signer's rising serial: a server with a later serial would wait for a day.
 const serialMargin = 100
 
-// raiseSerial requests a serial past that of the servers, as for any secondary that is ahead (S6.11). The write
-// fails if the Zone has changed since the read.
+// raiseSerial requests a serial past the servers', as for any secondary that is ahead (S6.11). It fails if the Zone
+// has changed since the read.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
@@ -338,11 +336,11 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// told has the successful reports to the signer: a repeated report would restart its timer.
+	// told has the reports to the signer: a repetition would restart its timer.
 	told     map[told]bool
 	targets  string
 	reminded time.Time
-	// silent are the silent addresses of the parent's servers, with the time of the first silence.
+	// silent are the silent addresses of the parent's servers, with the first silence.
 	silent map[netip.AddrPort]time.Time
 	// dsTTL is the longest TTL seen of the DS at the parent.
 	dsTTL time.Duration

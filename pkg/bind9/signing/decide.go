@@ -17,50 +17,48 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 )
 
-// The states of a key's DS in named.
 const (
 	dsRumoured    = "rumoured"
 	dsOmnipresent = "omnipresent"
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext for a zone. Facts not needed in a phase are not collected.
+// facts is the input of decideNext for a zone. Each phase collects only its own.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
-	// policy is the wanted policy, "" for an unsigned zone. blocked is the reason why the zone cannot be signed.
+	// policy is "" for an unsigned zone. blocked is why the zone cannot be signed.
 	policy, blocked string
 	times           times
-	// signing is the signer's state of the zone, zero if not requested.
+	// signing is zero if not requested.
 	signing client.Signing
 	// otherKeys: the signer has keys of another namespace for this name.
 	otherKeys bool
-	// current: the signed zone has the settled serial, or a later serial.
+	// current: the signed zone has the settled serial, or a later one.
 	current bool
-	// lacking names a server without the signer's keys, keeping a server with some of them; "" for none.
+	// lacking names a server without the signer's keys, keeping one with some of them.
 	lacking, keeping string
 	// ahead: the zone's serial is ahead of all servers, as far as they answer.
 	ahead bool
 	parent
 }
 
-// parent has the DS records at the parent's servers. unknown is the reason if they could not be read.
+// parent has the DS at the parent's servers. unknown is why they could not be read.
 type parent struct {
 	unknown string
-	// elsewhere: there is no parent Zone, so the DS is entered by hand.
+	// elsewhere: no parent Zone, so the DS is entered by hand.
 	elsewhere bool
 	// everywhere are the DS on all servers, anywhere those on any server.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS; derived DS have that of the zone's NS. longestTTL is the longest TTL seen, for which
+	// ttl is that of the DS; derived DS have that of the zone's NS. longestTTL is the longest seen, for which
 	// caches may keep a removed DS.
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer TTL.
+// maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets unknown for a DS with a TTL so long that Expiring would not end: servers of the parent may send
-// any.
+// refuseLongTTL sets unknown for a DS whose TTL would keep Expiring from ending: a parent's servers may send any.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -68,7 +66,6 @@ func (f *facts) refuseLongTTL() {
 	}
 }
 
-// explain returns the reason to wait for the parent, as the end of a message.
 func (p *parent) explain() string {
 	next := ""
 	if p.elsewhere {
@@ -88,14 +85,14 @@ type action int
 
 const (
 	nothing action = iota
-	// create or update the zone at the signer
+	// create or update the zone
 	ensure
-	// remove the zone and the keys at the signer
+	// also removes the keys
 	remove
 	// raise the zone's serial past that of the servers
 	passServers
-	// repeat the NOTIFY: a server that had no zone at the last NOTIFY, or was transferring the unsigned zone, would
-	// query the signer only after the refresh of the SOA, a day
+	// repeat the NOTIFY: a server without the zone at the last NOTIFY, or transferring the unsigned zone, would
+	// query the signer only after the SOA's refresh, a day
 	remind
 )
 
@@ -106,20 +103,17 @@ type told struct {
 }
 
 type decision struct {
-	action action
-	// tell are reported to the signer, each once.
+	action       action
 	tell         []told
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
 }
 
 const (
-	// Delays until the next sync: pendingInterval while waiting for servers, blockedInterval without a signer,
-	// settledInterval while waiting only for the age of keys.
+	// Delays until the next sync: waiting for servers, without a signer, waiting for the age of keys.
 	pendingInterval, blockedInterval, settledInterval = 2 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// decideNext returns the next action for a zone with a status or a policy.
 func decideNext(f *facts) decision {
 	d := decision{status: cmp.Or(f.status.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{}), requeueAfter: pendingInterval}
 	wanted := f.policy != "" && f.blocked == ""
@@ -174,7 +168,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// end ends the signing of a zone without DS in any cache.
+// end requires that no cache has a DS.
 func (d *decision) end(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -253,13 +247,12 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys that wait for a parent without any of
-// their DS.
+// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys without any DS at the parent.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent, at most maxDS, by the states of the keys: the DS of a new key joins
-// that of the old key, which leaves when no resolver needs it. If the parent never gets the DS, named keeps each
-// replaced key: beyond maxWaiting the old DS leave, and do not come back.
+// wantedDS returns the desired DS at the parent, at most maxDS, by the states of the keys: the DS of a new key
+// joins that of the old key, which leaves when no resolver needs it. If the parent never gets the DS, named keeps
+// each replaced key: beyond maxWaiting old DS leave, and do not come back.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
@@ -297,7 +290,6 @@ func hasDS(list []v1alpha1.DelegationSigner, tag uint16) bool {
 	return slices.ContainsFunc(list, func(ds v1alpha1.DelegationSigner) bool { return ds.KeyTag == int32(tag) })
 }
 
-// countWaiting counts the keys with a coming or leaving DS on no server of the parent.
 func (f *facts) countWaiting() (n int) {
 	for _, key := range f.signing.Status.Keys {
 		if (key.DSState == dsRumoured || key.DSState == dsUnretentive) && !hasDS(f.anywhere, key.Tag) {
@@ -307,20 +299,19 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isEverywhere reports whether each server of the parent has all wanted DS of a key. A key of another signer may
-// have the same tag.
+// isEverywhere compares whole DS: a key of another signer may have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
 	})
 }
 
-// isNowhere reports whether surely no server of the parent has a DS of a key.
+// isNowhere reports whether surely no server of the parent has a DS of the key.
 func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.anywhere, tag) }
 
 type keyState = protocol.DNSSECKey
 
-// watchParent has the signer told of DS that all servers of the parent have, or have no more (G3).
+// watchParent reports DS that all servers of the parent have, or have no more (G3).
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named removes the old key parentDSTTL after the report.

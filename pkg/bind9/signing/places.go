@@ -12,19 +12,18 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// placesOfZones bounds the concurrent syncs for zones of a namespace, placesOfSigners for signers of a namespace.
+// placesOfZones bounds the concurrent syncs for zones of a namespace, placesOfSigners for signers of one.
 const placesOfZones, placesOfSigners = 1, 4
 
-// places are semaphores per namespace of zones, and per namespace of signers (S12.11). Agents and servers may belong
-// to a tenant, and be slow: they block no more workers than their namespaces have places. A zone without a place
-// waits here, not in a worker.
+// places are semaphores per namespace of zones, and of signers (S12.11): slow agents and servers of a tenant block
+// no more workers than its namespaces have places. A zone without a place waits here, not in a worker.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
 
 	mu    sync.Mutex
 	taken map[place]int
-	// held are the places of zones in a sync, or woken for a sync. waiting is ordered by arrival.
+	// held are the places of zones in a sync, or woken for one. waiting is in order of arrival.
 	held    map[cache.ObjectName][]place
 	waiting []waitingZone
 }
@@ -47,7 +46,7 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// listPlaces returns the places for a sync. A zone without a signer sends no requests.
+// listPlaces is empty without a signer: the sync sends no requests.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
@@ -55,7 +54,7 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces reports whether a zone got all places. Otherwise the zone is woken later.
+// takePlaces reports whether a zone got all places, otherwise it is woken later.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +70,7 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	return false
 }
 
-// returnPlaces returns the places of a zone, and wakes the zones that get them.
+// returnPlaces wakes the zones that get the places.
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

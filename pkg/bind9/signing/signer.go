@@ -22,17 +22,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// site is the class of a zone with the signer and the other servers.
 type site struct {
 	of *v1alpha1.DNSClass
-	// signer is empty if there is none. asked is the signer as a DNS server.
+	// signer is empty for none. asked is the signer as a DNS server.
 	signer  apiclass.Server
 	asked   transfer.Secondary
 	servers []transfer.Secondary
 	agent   *client.Client // of the signer; nil: nothing signs the zone
 }
 
-// candidates is the input of chooseSite. A field is zero if an earlier field has no unique value.
+// candidates is the input of chooseSite. A field is zero after a field without a unique value.
 type candidates struct {
 	classes []string // with a begun Delivery of the zone
 	of      *v1alpha1.DNSClass
@@ -40,7 +39,7 @@ type candidates struct {
 	servers transferclass.Selected
 }
 
-// findSigner finds the class and the signer of the zone. f.blocked is the reason if there is no agent.
+// findSigner sets f.blocked if there is no agent.
 func (w *work) findSigner(ctx context.Context, f *facts) error {
 	among, err := w.readCandidates(ctx)
 	if err != nil {
@@ -100,7 +99,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite returns the site of a zone without the agent, and writes times, blocked and lacking into f.
+// chooseSite returns the site without the agent, and writes times, blocked and lacking into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.of, f.times = among.of, defaultTimes
 	switch {
@@ -153,8 +152,8 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// takeServers separates the signer from the other servers. Only servers of the signer's cluster have the key to
-// transfer from the signer: stranger is another server.
+// takeServers separates the signer from the servers. Only servers of its cluster have the key for transfers from
+// it: stranger is another.
 func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
 	ref := at.of.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
@@ -186,8 +185,8 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names the signer. No Zone of this process is missing,
-// because the signer gets a zone after the status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer. None of this process is missing: the
+// signer gets a zone after the status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -198,8 +197,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the zone of this name at the signer belongs to another Zone, of another view: the Zone
-// signed there, or else the Zone delivered first by the classes of the cluster.
+// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there,
+// or else delivered first by the cluster's classes.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

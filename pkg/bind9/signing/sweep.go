@@ -18,19 +18,17 @@ import (
 )
 
 const (
-	// sweepInterval is the time between sweeps. A zone is removed at the second sweep without a Zone, in case the
-	// informer lagged at the first.
+	// A zone is removed at the second sweep without a Zone, in case the informer lagged at the first.
 	sweepInterval = 10 * time.Minute
-	// sweepTimeout bounds the sweep of a signer, sweepers the concurrent sweeps. Signers of a namespace are swept in
-	// turn.
+	// sweepTimeout bounds the sweep of a signer, sweepers the concurrent sweeps: signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
 	// maxLeft bounds the zones recorded per signer: an agent can list any names.
 	maxLeft = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old zone
-// behind (S12.9). Keys stay, as for a deleted Zone. Without any signed Zone the store may be lost, and nothing is
-// removed.
+// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old
+// zone behind (S12.9). Keys stay, as for a deleted Zone. Without any signed Zone nothing is removed: the store may
+// be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return
@@ -63,7 +61,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	c.left = left
 }
 
-// sweepSigner removes the zones of a signer without a Zone at this and the last sweep, and returns the rest.
+// sweepSigner returns the zones without a Zone that are not removed.
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
@@ -98,7 +96,6 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 	return left, err
 }
 
-// fenceLeft returns an error if a Zone is signed at the signer under this name.
 func (c *Controller) fenceLeft(signer apiclass.Server, zone name.Name) error {
 	signed, err := c.listSignedAt(signer, zone)
 	if err == nil && len(signed) > 0 {

@@ -30,7 +30,7 @@ type work struct {
 	behind uint32
 }
 
-// syncZone takes the next step of a zone. It returns the delay until the next sync, 0 for none.
+// syncZone returns the delay until the next sync, 0 for none.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {
@@ -69,14 +69,14 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 	return d.requeueAfter, w.writeStatus(ctx, d.status)
 }
 
-// isUnsignedHere reports whether there is no signing to end. DS without a phase come from a client that signs the
-// zone elsewhere.
+// isUnsignedHere reports whether there is no signing to end. DS without a phase come from a client that signs
+// elsewhere.
 func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// removeDeleted removes a deleted Zone from the signer after the end of its Deliveries, and clears the status, which
-// holds the Zone (S12.9). The keys stay for a while.
+// removeDeleted removes a deleted Zone from the signer after its Deliveries, and clears the status, which holds the
+// Zone (S12.9). The keys stay for a while.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {
@@ -107,8 +107,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal reports whether a class of the signer's namespace allows local addresses: the zone has no class any
-// more.
+// allowsLocal asks all classes of the signer's namespace: the zone has no class any more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister of the cache returns no error
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
@@ -154,7 +153,6 @@ func (w *work) readSigning(ctx context.Context) (client.Signing, error) {
 	return w.agent.ReadSigning(ctx, w.fqdn)
 }
 
-// askServers compares the keys on the servers of the class with those on the signer.
 func (w *work) askServers(ctx context.Context, f *facts) {
 	keys, err := w.askKeys(ctx, w.asked)
 	if err != nil {
@@ -162,7 +160,6 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		f.ahead = true // the serial to pass is unknown, and a serial is raised once a day (S6.11)
 		return
 	}
-	// Each new signature of the signer raises the serial.
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.behind = keys.Serial
 	all := make([]*askedServer, len(w.servers))

@@ -19,10 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/serving"
 )
 
-// apiServices are the APIServices whose caBundle kube-apiserver trusts, that of zones first.
+// apiServices are the APIServices whose caBundle kube-apiserver trusts, zones first.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
-// findCertificate provides the serving certificate if no files are named: from the Secret, or generated in memory.
 func (o *Options) findCertificate(ctx context.Context) error {
 	server := &o.SecureServing.ServerCert
 	switch {

@@ -8,8 +8,8 @@
 //
 //	P1. All errors in the flags are reported at once, before any change.
 //	P2. Flags of kube-apiserver have the same meaning, or are not offered.
-//	P3. Parts stop in the reverse order of their start: the API, not ready and after its pending answers, then the
-//	    ledger, then etcd. A failed part stops all.
+//	P3. Parts stop in the reverse order of their start: the API after its pending answers, then the ledger, then
+//	    etcd. A failed part stops all.
 //
 // The package decides nothing itself: it starts and stops the parts.
 //

@@ -15,10 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// aloneTimeout bounds the start of a single etcd member.
 const aloneTimeout = 2 * time.Minute
 
-// MemberOptions configure an etcd member in this process: a single member, or a member of Cluster.
+// MemberOptions configure an etcd member in this process, alone or of Cluster.
 type MemberOptions struct {
 	DataDir string
 	// QuotaBytes: see embed.Config.
@@ -65,7 +64,6 @@ func (o *MemberOptions) Validate() []error {
 
 func (o *MemberOptions) hasPeers() bool { return o.Cluster != (embed.Cluster{}) }
 
-// startMember starts the member, and returns when etcd accepts writes.
 func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, release func(), err error) {
 	dir, err := embed.OpenDir(o.DataDir, 0)
 	if err != nil {
@@ -79,7 +77,7 @@ func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, relea
 	}
 	if o.hasPeers() {
 		config.Cluster = &o.Cluster
-		// No timeout: members that give up and are restarted later and later could miss each other forever.
+		// No timeout: members that give up and restart ever later could miss each other forever.
 		klog.Infof("Waiting until more than half of the members of etcd are there: %s", o.Cluster.InitialCluster)
 	} else {
 		var cancel context.CancelFunc

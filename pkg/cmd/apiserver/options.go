@@ -41,7 +41,7 @@ const (
 	// DefaultPort is the port of kubelets, and so open from the control plane to nodes.
 	DefaultPort = 10250
 
-	// A stopping server answers until Services have removed the endpoint, and is not ready meanwhile.
+	// A stopping server answers until Services have removed the endpoint.
 	defaultShutdownDelay = 5 * time.Second
 	// Watches are closed gradually.
 	defaultWatchTermination = 5 * time.Second
@@ -53,7 +53,7 @@ type Options struct {
 	Etcd          *genericoptions.EtcdOptions
 	Member        MemberOptions
 	SecureServing *genericoptions.SecureServingOptionsWithLoopback
-	// ServingSecret is NAMESPACE/NAME of the generated serving certificate.
+	// ServingSecret is NAMESPACE/NAME of a generated serving certificate.
 	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
@@ -62,7 +62,7 @@ type Options struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	// Fleet has the platform's rules for BIND 9 servers.
+	// Fleet has the rules for BIND 9 servers.
 	Fleet validation.FleetRules
 	// ACME enables the group acme.kubi.zone.
 	ACME    apiserver.ACME
@@ -71,13 +71,13 @@ type Options struct {
 	Logs    *logs.Options
 }
 
-// addLogGates registers the feature gates of logging once, before any flag names them.
+// addLogGates registers the feature gates of logging, once per process.
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns the defaults: upstream's, apart from the constants above.
+// NewOptions returns upstream's defaults, apart from the constants above.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// A separate registry, so that two Options do not share flags; the gates are the process's.
+	// A registry of their own keeps two Options from sharing flags; the gates are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
@@ -99,26 +99,26 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// Before validating policies and webhooks, which need not see Records without a zone.
+	// Before validating policies and webhooks: they need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, as upstream, to count only requests admitted by all other plugins.
+	// Quota comes last, as upstream, to count only admitted requests.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
-	// Late requests get Retry-After; clients do not retry a closed port.
+	// Late requests get Retry-After: clients do not retry a closed port.
 	o.ServerRun.ShutdownSendRetryAfter = true
 	o.SecureServing.Required = true
 	o.SecureServing.BindPort = DefaultPort
 	// The aggregator sends the requests of all users over one connection.
 	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
-	// Without files the certificate is generated in memory: a container's file system is read-only.
+	// A container's file system is read-only.
 	o.SecureServing.ServerCert.CertDirectory = ""
 	return o
 }
 
-// etcdFlags are the supported flags of upstream's group: the prefix is part of every key, our objects have one
-// storage version and always a watch cache, and kube-controller-manager always collects garbage.
+// etcdFlags are the supported flags of upstream's group: the prefix is in every key, our objects have one storage
+// version and always a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",
@@ -126,18 +126,17 @@ var etcdFlags = []string{
 	"etcd-healthcheck-timeout", "etcd-readycheck-timeout", "delete-collection-workers",
 }
 
-// notRunFlags are the unsupported flags of upstream's group.
+// notRunFlags are unsupported.
 var notRunFlags = []string{
 	// For servers with APIs of several releases, reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are the unsupported flags of upstream's group: a server without known authorities would be
-// ready and answer 401 to every request, so the start fails (A6 of package apiserver).
+// notAuthenticationFlags are unsupported: a server without known authorities would be ready and answer 401 to all,
+// so the start fails (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
-// without adds the flags of an upstream group, except those named.
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	add(all)
@@ -234,7 +233,7 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader requires the name of the client that may name users in headers (attack 42). Upstream takes
+// validateRequestHeader requires the name of the client that may name users in headers (attack 42): upstream takes
 // an empty list as every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
@@ -281,7 +280,7 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
     --tls-cert-file tls.crt --tls-private-key-file tls.key
   kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig`,
 		Args: cobra.NoArgs,
-		// A server logs for operators, unlike the other sub-commands; --v is upstream's.
+		// A server logs for operators; --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)
@@ -304,7 +303,7 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 				return fmt.Errorf("logs: %w", err)
 			}
 			defer logs.FlushLogs()
-			// Upstream's Apply rejects files that no flag named.
+			// Upstream's Apply rejects files without a flag.
 			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
 				options.Metrics.Apply()
 			}

@@ -16,9 +16,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// keepMember runs until ctx ends if this program must not read the store, as after an upgrade by a newer version. The
-// other etcd members may need this member for their quorum, above all during a rollout. /livez passes, so that no
-// kubelet restarts the process, and /readyz fails with the reason.
+// keepMember runs until ctx ends if this program must not read the store, as after an upgrade: other etcd members
+// may need this member for their quorum. /livez passes, so that no kubelet restarts the process; /readyz fails with
+// the reason.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		why, o.Member.Cluster.MemberName)
@@ -44,7 +44,6 @@ func (o *Options) keepMember(ctx context.Context, why error) error {
 	return nil
 }
 
-// refuseAll answers probes like the API server, and refuses all else.
 func refuseAll(why error) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {

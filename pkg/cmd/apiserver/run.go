@@ -20,13 +20,13 @@ import (
 )
 
 // Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The
-// options have to be completed and validated.
+// options must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	memory.SpareHeap()
 	told := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	// The port comes first: a taken port must not cost a start of etcd.
+	// A taken port must not cost a start of etcd.
 	if err := o.bindPort(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 		return stopped(told, err)
 	}
 	defer server.Close()
-	// The ledger ends after the API, whose pending requests need the ledger.
+	// The ledger ends after the API, whose pending requests need it.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -97,7 +97,6 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 	return errors.Join(err, <-ended)
 }
 
-// stopped returns nil if the process was told to stop, else err.
 func stopped(told context.Context, err error) error {
 	if told.Err() != nil {
 		return nil
@@ -105,11 +104,10 @@ func stopped(told context.Context, err error) error {
 	return err
 }
 
-// bindPort binds the port, unless upstream does.
 func (o *Options) bindPort() error {
 	at := net.JoinHostPort(o.SecureServing.BindAddress.String(), strconv.Itoa(o.SecureServing.BindPort))
 	if o.SecureServing.Listener != nil || o.SecureServing.PermitPortSharing || o.SecureServing.PermitAddressSharing {
-		return nil // bound already, or by upstream as configured
+		return nil // bound already, or by upstream
 	}
 	listener, err := process.BindPort("--bind-address, --secure-port", at)
 	if err != nil {

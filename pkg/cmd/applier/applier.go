@@ -86,7 +86,7 @@ type place struct {
 
 const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
 
-// changeSet reads the files, and refuses more than the limits of a change set.
+// changeSet refuses more than the limits of a change set (P2).
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place
@@ -142,7 +142,7 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// namespaceOf returns the namespace of all Records: that of -n, else theirs, else that of the kubeconfig.
+// namespaceOf returns that of -n, else of the Records, else of the kubeconfig.
 func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
@@ -189,7 +189,6 @@ func locateError(err error, from []place) error {
 	return errors.New(text)
 }
 
-// describeRefusals returns the refusals with the files of their items, or message if no item was refused.
 func describeRefusals(all []refusal.Refusal, message string, from []place) string {
 	var texts []string
 	more := 0

@@ -8,9 +8,9 @@
 //
 //	B1. Options are validated together before the start, and each error names the flag.
 //	B2. A line that begins with "ready" has the address; before that no request is answered.
-//	B3. Keys, tokens and certificates are read for each use: new files need no restart. While a certificate is
-//	    unreadable, the last one is served.
-//	B4. When the context ends, the server accepts no new request, finishes the current requests, and returns.
+//	B3. Keys, tokens and certificates are read for each use: new files need no restart. An unreadable certificate
+//	    leaves the last one in use.
+//	B4. When the context ends, the server finishes the current requests, and returns.
 //	B5. Without a certificate it listens only on loopback, because tokens could be read on the way.
 //	B6. Connections are bounded, in total and per address. Unauthenticated peers keep no client out: if their
 //	    connections are all in use, the oldest is closed.

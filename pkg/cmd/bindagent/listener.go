@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxConns bounds the open connections of newcomers, and those of clients.
+	// maxConns bounds the connections of newcomers, and of clients.
 	maxConns = 256
-	// maxConnsPerAddress bounds each of them per address.
+	// maxConnsPerAddress bounds each per address.
 	maxConnsPerAddress = 32
 )
 
-// listener bounds open connections. A connection without an authenticated request is a newcomer: beyond maxConns the
-// oldest newcomer is closed, so that peers cannot keep a client out (B6).
+// listener bounds open connections. Newcomers have no authenticated request yet: beyond maxConns the oldest is
+// closed, so that peers cannot keep a client out (B6).
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots
@@ -74,7 +74,6 @@ func (c *connection) Close() error {
 	return err
 }
 
-// promote moves a newcomer to a slot of clients, if one is free.
 func (c *connection) promote() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,6 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// promoting wraps authenticate and promotes the connection of an authenticated request.
 func promoting(authenticate func(*http.Request) error) func(*http.Request) error {
 	return func(r *http.Request) error {
 		err := authenticate(r)

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// Bounds of a request: headers, whole request, and answer.
+	// Bounds of a request: headers, whole, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
-	// endTime bounds the wait for current requests at the end.
+	// endTime bounds the wait for requests.
 	endTime     = 20 * time.Second
 	configPause = 2 * time.Second
 	sweepPause  = 10 * time.Minute
-	// memberPause is the interval of WatchMembers, which recreates a lost member at the second check.
+	// WatchMembers recreates a lost member at the second check.
 	memberPause = 20 * time.Second
 )
 

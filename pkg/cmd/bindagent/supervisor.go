@@ -22,31 +22,31 @@ import (
 )
 
 const (
-	// The agent gets a health request every healthPause, has half of healthPause to answer, and is killed after
-	// maxSilences without an answer.
+	// Every healthPause the agent gets a health request, with half of that to answer; after maxSilences it is
+	// killed.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// An agent that has ended is restarted after restartPause. The pause doubles up to maxRestartPause, and is reset
-	// by a run longer than that.
+	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A longer run resets the
+	// pause.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
-	// named gets a query every namedPause. After maxFailures queries without a response the probe address closes.
+	// named gets a query every namedPause; after maxFailures without a response the probe address closes.
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child process: the first process of the container has to outlive a crash of the
-// agent, because Kubernetes would remove the pod from Services.
+// supervisor runs the agent as a child: a crash must not end the first process of the container, or Kubernetes
+// would remove the pod from Services.
 type supervisor struct {
-	// probe is the address that accepts connections while named answers.
+	// probe accepts connections while named answers.
 	probe string
-	// nameserver is named's address for DNS, health the URL of the agent's health.
+	// nameserver is named's address for DNS, health the agent's URL.
 	nameserver, health string
-	// command returns the agent as a process that ends with ctx.
+	// command ends with ctx.
 	command func(ctx context.Context) *exec.Cmd
-	// Tests shorten these constants.
+	// Tests shorten these.
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }
 
-// newSupervisor supervises this program with the same arguments, without --supervise.
+// newSupervisor runs this program again, without --supervise.
 func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*supervisor, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -74,9 +74,8 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 	}, nil
 }
 
-// run supervises until ctx ends, and returns after the end of the agent (B4).
+// run returns after the end of the agent (B4).
 func (s *supervisor) run(ctx context.Context) error {
-	// An unusable address is an error of the command line.
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {
 		return fmt.Errorf("--supervise: %w; name an address of this machine and a free port", err)
@@ -104,7 +103,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// runAgent runs the agent until ctx or the agent ends, and kills a hanging agent.
+// runAgent kills a hanging agent.
 func (s *supervisor) runAgent(ctx context.Context) error {
 	running, ended := context.WithCancel(ctx)
 	defer ended()
@@ -136,7 +135,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 	return err
 }
 
-// prober skips the verification of certificates: the only server is the child process.
+// prober verifies no certificate: the server is the child process.
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (s *supervisor) askHealth(ctx context.Context) error {
@@ -157,8 +156,8 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the probe address open while named answers, until ctx ends. The kernel accepts connections for a
-// hanging process, so a hanging supervisor leaves the pod in the Service.
+// watchNamed keeps the probe address open while named answers. The kernel accepts connections for a hanging
+// process, so a hanging supervisor leaves the pod in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {
@@ -185,7 +184,6 @@ func (s *supervisor) watchNamed(ctx context.Context) {
 	}
 }
 
-// openProbe opens the probe address, or returns nil; watchNamed retries.
 func (s *supervisor) openProbe() net.Listener {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {

@@ -47,7 +47,7 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 		return request
 	}
 	if o.follow {
-		if o.since == 0 { // read before the first watch, so that a watch without a change does not move the begin
+		if o.since == 0 { // before the first watch: one without a change must not move the begin
 			now, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 			switch {
 			case ctx.Err() != nil:
@@ -70,7 +70,7 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 	return nil
 }
 
-// followChanges starts a new watch after the last printed serial when the server ends a watch, as every server does.
+// followChanges starts a new watch after the last printed serial.
 func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)
@@ -94,8 +94,8 @@ func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, 
 	return nil
 }
 
-// printChanges prints the events of a watch, and records their serials. The end of the stream is no error: the next
-// request shows whether the server answers.
+// printChanges records the serials. The end of the stream is no error: the next request shows whether the server
+// answers.
 func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
 	for {

@@ -61,9 +61,9 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Deliveries in flight need zones, Lease and Events to write their outcome after ctx ends.
+	// Deliveries in flight write their outcome after ctx ends: they need zones, Lease and Events.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
-		// Only NotFound means that there are no Leases; other errors may pass.
+		// Other errors may pass.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone
@@ -103,7 +103,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	ours := externalversions.NewSharedInformerFactory(client, 0)
-	// Separate informers: a cluster may lack the APIService of Bind9Instances.
+	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	theirs := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
@@ -120,8 +120,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
-		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call
-		// takes.
+		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
 	})
 	if err != nil {
@@ -140,12 +139,11 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.Informers = []process.Informers{ours, theirs, servers}
-	// The members decide which zones have a name in a class.
+	// The members decide the zones with a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }
 
-// trimNamespace keeps the fields that classes need.
 func trimNamespace(object any) (any, error) {
 	if namespace, ok := object.(*corev1.Namespace); ok {
 		namespace.ManagedFields, namespace.Annotations = nil, nil

@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	// serversAge is the lifetime of a class's servers: each zone requests them, with keys in Secrets.
+	// serversAge is the lifetime of a class's servers: each zone requests them.
 	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 returns a provider. The target does not name the servers, which come and go: the rows of a Delivery do.
+// newBind9 leaves the servers, which come and go, out of the target: the rows of a Delivery name them.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -74,7 +74,6 @@ func (s Sources) matchZone(class string, holds func(*v1alpha1.Zone) bool) func(u
 	}
 }
 
-// findZone returns a Zone of a class by UID, nil for none.
 func (s Sources) findZone(class, uid string) *v1alpha1.Zone {
 	if s.Zones == nil {
 		return nil
@@ -97,13 +96,13 @@ type readServers struct {
 	mu       sync.Mutex
 	at       time.Time
 	selected transferclass.Selected
-	// leaving caches servers that left the class; nil for a server that no longer runs.
+	// leaving caches servers that left the class; nil: no longer runs.
 	leaving map[string]*provider.Instance
 	letGo   func()
 }
 
-// listInstances returns the servers of the class, those without an address or a key last, and then the servers in
-// known that left the class and still run.
+// listInstances returns the servers of the class, those without an address or a key last, then the servers in known
+// that left the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,7 +204,7 @@ func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Ke
 	})
 }
 
-// readLeaving reads a server that left the class, by the name of its row. nil: the server no longer runs.
+// readLeaving reads a server by its row. nil: the server no longer runs.
 func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	namespace, name, _ := strings.Cut(row, "/")
 	server, runs, err := r.sources.Servers.Find(namespace, name)
@@ -221,7 +220,6 @@ func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	return &left, nil
 }
 
-// release releases the names of the servers' keys.
 func (r *readServers) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

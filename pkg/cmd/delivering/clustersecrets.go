@@ -20,9 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets reads Secrets of a cluster by name: get and watch for the Secrets of classes are enough. Classes
-// request Secrets every few seconds, so a watched Secret is read only after a change. Without permission to watch, a
-// Secret is read every unwatchedAge.
+// ClusterSecrets reads Secrets of a cluster by name, with get and watch: a watched Secret is read only after a
+// change, an unwatchable Secret every unwatchedAge.
 type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -39,25 +38,25 @@ type clusterSecret struct {
 	data  map[string][]byte
 	err   error // nil, ErrSecretNotFound or Forbidden
 	asked time.Time
-	// read is the time of the read; zero: read again.
+	// read is zero to read again.
 	read    time.Time
 	version string
-	// watched: each change has an event. changes counts events, to detect an outdated read.
+	// watched: each change has an event. changes detects an outdated read.
 	watched bool
 	changes int
 }
 
 const (
 	unwatchedAge = 5 * time.Second
-	// unusedAge is the time after which an unused Secret is no longer watched.
+	// unusedAge ends the watch of an unused Secret.
 	unusedAge = 2 * time.Minute
-	// watchAgain is the pause after a watch, refusedAgain after a forbidden watch.
+	// watchAgain is the pause after a watch, refusedAgain if forbidden.
 	watchAgain, refusedAgain = time.Second, 5 * time.Minute
 )
 
 var _ class.Secrets = (*ClusterSecrets)(nil)
 
-// NewClusterSecrets returns ClusterSecrets, and sends no request before Get.
+// NewClusterSecrets sends no request before Get.
 func NewClusterSecrets(client coreclient.SecretsGetter) *ClusterSecrets {
 	return newClusterSecrets(client, clock.RealClock{})
 }
@@ -66,7 +65,7 @@ func newClusterSecrets(client coreclient.SecretsGetter, at clock.Clock) *Cluster
 	return &ClusterSecrets{client: client, clock: at, known: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get returns the data of a Secret, and reads the Secret unless the cached data is current.
+// Get reads the Secret unless the cached data is current.
 func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)
@@ -97,7 +96,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	return data, err
 }
 
-// findSecret returns the entry of a Secret, whose watch it starts, and ends unused watches.
+// findSecret also watches a new entry, and ends unused watches.
 func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +141,6 @@ func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName
 	}
 }
 
-// noteChanges marks a changed Secret as outdated, until the watch ends.
 func (o *clusterSecret) noteChanges(events watch.Interface) {
 	defer events.Stop()
 	o.setWatched(true)
@@ -163,7 +161,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 	}
 }
 
-// setWatched marks the Secret as outdated when a watch begins, since earlier changes have no event.
+// setWatched marks the Secret outdated when a watch begins: earlier changes have no event.
 func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

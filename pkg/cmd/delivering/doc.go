@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivering has the common parts of sub-commands that deliver zones: the providers, their Secrets, and the
+// Package delivering has the common parts of sub-commands that deliver zones: providers, their Secrets, and
 // settings of retries.
 //
 // It promises: (1) a provider is one package and one line in Providers, checked by a test; (2) a flag overrides the

@@ -15,8 +15,7 @@ import (
 
 // Retries are the delays of retries and health checks.
 type Retries struct {
-	Backoff delivery.Backoff
-	// HealthInterval is the interval of a class's health checks.
+	Backoff        delivery.Backoff
 	HealthInterval time.Duration
 }
 

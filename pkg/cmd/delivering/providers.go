@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Providers are all kinds of provider by their block in a DNSClass: one for each of class.Providers and each package
-// of that name in pkg/delivery, as a test checks.
+// Providers are all kinds of provider by their block in a DNSClass: one for each of class.Providers and each
+// package of that name in pkg/delivery, as a test checks.
 var Providers = map[string]Kind{
 	"bind9":    {New: newBind9},
 	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
@@ -29,38 +29,37 @@ var Providers = map[string]Kind{
 // Kind is a kind of provider.
 type Kind struct {
 	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without
-	// sources, but for bind9, whose instances kubizone verify queries itself.
+	// sources, except for bind9, whose instances kubizone verify queries itself.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the class's servers that kubizone verify queries by DNS. nil: the provider compares.
+	// NameServers returns the servers that kubizone verify queries by DNS. nil: the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 
 // NameServer is a server of a class.
 type NameServer struct {
-	// Address is a host or an IP address with an optional port.
+	// Address is a host or an IP address, with an optional port.
 	Address string
-	// Key names the Secret with the TSIG key of the server; nil: none.
+	// Key names the Secret with the server's TSIG key; nil: none.
 	Key *v1alpha1.SecretReference
-	// Guest: the SOA and apex NS are the server's (verify.Zone.Guest).
+	// Guest: SOA and apex NS are the server's (verify.Zone.Guest).
 	Guest bool
 	// Signed: the server signs the zone, or transfers it signed (verify.Zone.Signed).
 	Signed bool
 }
 
-// Sources are the further inputs of providers, read when needed. Their changes do not recreate a provider.
+// Sources are the further inputs of providers, read when needed: changes do not recreate a provider.
 type Sources struct {
 	// Members are the zones of each class as served by primaries.
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are the servers of classes with block bind9, with keys in Secrets; Agents has the clients of their
-	// agents.
+	// Servers are those of classes with block bind9, Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
 	// Zones tell which zones are signed; nil: none.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
-	// Keys are the keys of classes with a provider; nil: no check for conflicts.
+	// Keys are those of classes with a provider; nil: no check for conflicts.
 	Keys *transferclass.Keys
 }
 
@@ -92,5 +91,5 @@ func (s Sources) Constructors() map[string]controller.NewProvider {
 	return all
 }
 
-// KindOf returns the kind of a class's provider, zero if this version knows none of its blocks.
+// KindOf returns the kind of a class's provider, zero without a known block.
 func KindOf(of *v1alpha1.DNSClass) Kind { return Providers[class.ProviderOf(&of.Spec)] }

@@ -44,7 +44,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	return held, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
 }
 
-// keyHolder is a provider that releases the names of its class's keys when closed.
+// keyHolder releases the names of its class's keys on Close.
 type keyHolder struct {
 	delivery.Provider
 	release func()
@@ -55,7 +55,6 @@ func (h *keyHolder) Close() error {
 	return h.Provider.Close()
 }
 
-// shownBy configures the service of a class to its secondaries.
 func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) transfer.Config {
 	return transfer.Config{
 		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),

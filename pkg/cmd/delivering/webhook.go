@@ -19,7 +19,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	block := of.Spec.Webhook
 	target := "webhook " + block.Server
 	if block.ApexNS == v1alpha1.ApexNSSkip {
-		target += " without the apex NS" // a change of apexNS delivers the zones anew
+		target += " without the apex NS" // a change of apexNS delivers the zones again
 	}
 	config := webhook.Config{Server: block.Server, AllowLocalAddresses: of.Spec.AllowLocalAddresses,
 		OwnApexNS: block.ApexNS == v1alpha1.ApexNSSkip}
@@ -58,7 +58,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	return provider, target, nil
 }
 
-// readValue reads a value of a Secret. A missing or empty value is an error, so no request is sent unsigned.
+// readValue rejects a missing or empty value: no request is sent unsigned.
 func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, error) {
 	data, err := secret(namespace, name)
 	if err != nil {
@@ -71,7 +71,6 @@ func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, err
 	return data[key], nil
 }
 
-// readCertificate reads a client certificate from a Secret of type kubernetes.io/tls.
 func readCertificate(secret class.GetSecret, ref v1alpha1.SecretReference) (*tls.Certificate, error) {
 	public, err := readValue(secret, ref.Namespace, ref.Name, "tls.crt")
 	if err != nil {

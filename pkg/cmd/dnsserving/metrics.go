@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Metrics are the metrics of a primary, without labels for zones or peers.
+// Metrics are the metrics of a primary.
 type Metrics struct {
 	metrics.BaseStableCollector
 	primary *primary.Primary

@@ -60,7 +60,7 @@ type Config struct {
 	Reachable func(ctx context.Context)
 }
 
-// Primary returns the primary with its port bound, so that a taken port ends the program first.
+// Primary binds the port: a taken port ends the program first.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
@@ -72,7 +72,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete reads the options and their file, and returns all errors. warnings are only for the operator.
+// Complete reads the options and their file, and returns all errors. warnings are for the operator.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// kubeAPIServer is the reference clock: kube-apiserver verifies the certificates.
+// kubeAPIServer is the reference clock: it verifies the certificates.
 const kubeAPIServer = "kube-apiserver"
 
-// proxiedPod matches the path of a proxied request, whose answer has the date of the pod.
+// proxiedPod matches the path of a proxied request, answered with the pod's date.
 var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 
-// clocks has the clocks of servers by the dates of their answers. It is safe for concurrent use.
+// clocks are by the dates of servers' answers. Safe for concurrent use.
 type clocks struct {
 	sync.Mutex
 	ahead map[string]time.Duration // relative to this machine
@@ -25,7 +25,7 @@ type clocks struct {
 
 func newClocks() *clocks { return &clocks{ahead: map[string]time.Duration{}} }
 
-// note compares the date of an answer, in whole seconds, with the middle of the request's duration.
+// note compares a date, in whole seconds, with the middle of the request.
 func (c *clocks) note(from string, answer *http.Response, asked, answered time.Time) {
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
@@ -42,7 +42,6 @@ func (c *clocks) list() map[string]time.Duration {
 	return maps.Clone(c.ahead)
 }
 
-// watch notes the answers of kube-apiserver and of pods behind it.
 func (c *clocks) watch(next http.RoundTripper) http.RoundTripper { return &watchedTransport{next, c} }
 
 type watchedTransport struct {

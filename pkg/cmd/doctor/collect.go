@@ -43,11 +43,10 @@ const (
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 
-	// partOfLabel has the value partOf on the APIServices of all manifests.
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
 
-	// excludedCheck is left out of both paths: etcd-readiness of /readyz is the same test. While etcd hangs each of
-	// the two takes two seconds, and a check in progress returns its last result.
+	// excludedCheck is left out of both paths: etcd-readiness of /readyz is the same. While etcd hangs each takes
+	// two seconds, and a check in progress returns its last result.
 	excludedCheck = "etcd"
 
 	// dialTime bounds a connection whose packets a firewall may drop.
@@ -62,13 +61,13 @@ var otherCertificates = map[string]string{
 	"kubizone-etcd-client": "etcd refuses the servers then",
 }
 
-// apiServices are the APIServices of every installation. The first determines the Service and the caBundle.
+// apiServices are in every installation. The first determines Service and caBundle.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
 type facts struct {
 	version    string
 	versionErr error
-	// absent are resources required by the server and missing in this kube-apiserver.
+	// absent are resources that the server requires and kube-apiserver lacks.
 	absent    []string
 	absentErr error
 
@@ -100,10 +99,10 @@ type answer struct {
 	from   string
 	chain  []*x509.Certificate // of a direct connection
 	checks string              // lines of /readyz and /healthz
-	err    error               // at least one path did not answer with checks
+	err    error               // a path did not answer with checks
 }
 
-// registration returns an APIService, nil if there is none or it could not be read.
+// registration returns nil if missing or unreadable.
 func (f *facts) registration(name string) *apiregistrationv1.APIService {
 	for i := range f.registrations {
 		if f.registrations[i].Name == name {
@@ -113,7 +112,6 @@ func (f *facts) registration(name string) *apiregistrationv1.APIService {
 	return nil
 }
 
-// serviceRef returns the Service of the APIService, else of the manifests.
 func (f *facts) serviceRef() (namespace, service string, port int32) {
 	if of := f.registration(apiServices[0]); of != nil && of.Spec.Service != nil {
 		return of.Spec.Service.Namespace, of.Spec.Service.Name, ptr.Deref(of.Spec.Service.Port, 443)
@@ -121,19 +119,18 @@ func (f *facts) serviceRef() (namespace, service string, port int32) {
 	return installNamespace, serverName, 443
 }
 
-// byCertManager reports whether cert-manager issues the server's certificate.
 func (f *facts) byCertManager() bool {
 	of := f.registration(apiServices[0])
 	return of != nil && of.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
-// standalone reports whether the server is kubizone up, by the build metadata of its version.
+// standalone reports whether the server is kubizone up, by its build metadata.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads /readyz and /healthz concurrently: while etcd hangs, each may take seconds.
+// askPaths reads both at once: while etcd hangs, each may take seconds.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var texts [2]string
 	var errs [2]error
@@ -151,8 +148,8 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	return answer{from: from, checks: strings.Join(texts[:], "\n"), err: cmp.Or(errs[:]...)}
 }
 
-// collectFacts sends all requests within answerTime. Lists of all objects may continue until ctx ends, if the first
-// object arrives in time.
+// collectFacts sends all requests within answerTime. Lists of all objects may continue until ctx ends after a first
+// object in time.
 func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface,
 	seen *clocks) *facts {
 	f := &facts{}
@@ -220,10 +217,10 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	return f
 }
 
-// notInEvery are resources that kube-apiserver lacks before 1.36, and that the server can do without.
+// notInEvery are resources of kube-apiserver 1.36 and later, not required by the server.
 var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
-// listAbsentResources lists required resources that this cluster lacks: informers would wait for them forever.
+// listAbsentResources lists required resources that the cluster lacks: informers would wait forever.
 func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
@@ -252,7 +249,6 @@ type refusal struct {
 	lacks []string // VERB RESOURCE
 }
 
-// listRefusedRules lists the rules that user lacks, checking each resource, verb and name.
 func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]refusal, error) {
 	rules := Rules()
 	lacks := make([][]string, len(rules))
@@ -303,8 +299,7 @@ func listLacking(ctx context.Context, client kubernetes.Interface, namespace, us
 	return lacks, nil
 }
 
-// collectLeft counts the Zones, Delegations and Records of missing namespaces. Namespaces are listed last, to
-// include new ones. The lists are skipped if the API does not return a first Zone in time.
+// collectLeft lists namespaces last, to include new ones. Without a first Zone in time it lists nothing.
 func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
 	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
 	if _, err := api.Zones(metav1.NamespaceAll).List(inTime, metav1.ListOptions{Limit: 1}); err != nil {
@@ -334,7 +329,7 @@ func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Inter
 	return nil
 }
 
-// askServers queries every address of the service, and every pod through kube-apiserver, concurrently.
+// askServers queries every address of the service, and every pod through kube-apiserver.
 func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, seen *clocks) []answer {
 	addresses := f.serverAddresses()
 	all := make([]answer, len(addresses)+len(f.pods))
@@ -359,7 +354,6 @@ func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, see
 	return slices.DeleteFunc(all, func(a answer) bool { return a.from == "" })
 }
 
-// serverAddresses lists HOST:PORT of the service's endpoints, as kube-apiserver uses them.
 func (f *facts) serverAddresses() []string {
 	_, _, port := f.serviceRef()
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
@@ -378,7 +372,7 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// askDirect queries an address and accepts any certificate: the certificate is under test, and no secret is sent.
+// askDirect accepts any certificate: it is under test, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

@@ -21,9 +21,9 @@ import (
 )
 
 var (
-	// ErrFailed tells that a check failed.
+	// ErrFailed: a check failed.
 	ErrFailed = errors.New("something is wrong: see CAUSE above")
-	// ErrUnanswered tells that kube-apiserver did not answer.
+	// ErrUnanswered: kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
 )
 
@@ -36,7 +36,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the result of one check. Next is the next step, empty with OK.
+// Finding is the result of a check. Next is the next step, empty with OK.
 type Finding struct {
 	Check   string
 	Status  Status
@@ -51,7 +51,7 @@ type Depth int
 const (
 	// Symptom appears with any cause.
 	Symptom Depth = iota - 2
-	// Consequence has another cause, if one is found.
+	// Consequence has another cause, if found.
 	Consequence
 	// Own is an independent fault.
 	Own
@@ -60,10 +60,9 @@ const (
 )
 
 const (
-	// answerTime bounds all requests together, apart from lists of objects.
+	// answerTime bounds all requests but lists of objects.
 	answerTime = 4500 * time.Millisecond
 
-	// timeLimit bounds the whole run.
 	timeLimit = 30 * time.Second
 )
 
@@ -88,8 +87,7 @@ changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answe
 	return command
 }
 
-// diagnoseCluster writes the findings. The error is ErrFailed after a FAIL, ErrUnanswered if kube-apiserver did not
-// answer.
+// diagnoseCluster returns ErrFailed after a FAIL, ErrUnanswered without kube-apiserver.
 func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
 	config, _, err := cluster.Client()
 	if err != nil {
@@ -97,7 +95,7 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	}
 	seen := newClocks()
 	config.Wrap(seen.watch)
-	config.QPS = -1 // client-go's limit would stretch about fifty requests over eight seconds
+	config.QPS = -1 // by client-go's limit about fifty requests take eight seconds
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
@@ -119,7 +117,6 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	return ErrUnanswered
 }
 
-// writeFindings writes the cause with its next step, then a line for each finding with its own next step.
 func writeFindings(out io.Writer, findings []Finding) error {
 	var text strings.Builder
 	cause := findCause(findings)

@@ -24,24 +24,22 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
-// automanaged labels an APIService that kube-apiserver creates, and restores, for a CustomResourceDefinition.
+// automanaged labels an APIService that kube-apiserver keeps for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is the remaining lifetime at which a certificate should have been renewed: leaves are renewed when a
-// third is left.
+// expirySoon is the lifetime left that shows a missed renewal: leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// formatCheck is the check of /readyz that fails if a server cannot read the format of the store
-// (pkg/cmd/apiserver).
+// formatCheck is the check of /readyz for an unreadable format of the store (pkg/cmd/apiserver).
 const formatCheck = "format"
 
-// Clock differences for a WARN and a FAIL: name servers refuse TSIG signatures that are five minutes off (RFC 8945).
+// Clock differences for a WARN and a FAIL: TSIG allows five minutes (RFC 8945).
 const (
 	clockWarns = 10 * time.Second
 	clockFails = 5 * time.Minute
 )
 
-// judgeFacts returns the findings, in the order of a request's path (D6).
+// judgeFacts returns the findings in the order of a request's path (D6).
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context, and "+
@@ -59,7 +57,6 @@ func judgeFacts(f *facts, now time.Time) []Finding {
 	}
 }
 
-// findCause returns the index of the FAIL that may explain the others, -1 for none.
 func findCause(findings []Finding) int {
 	cause := -1
 	for i, finding := range findings {
@@ -85,7 +82,7 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notChecked is the finding for an unreadable fact (D1).
+// notChecked reports an unreadable fact (D1).
 func notChecked(check, what string, err error) Finding {
 	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
@@ -94,7 +91,6 @@ func notChecked(check, what string, err error) Finding {
 	return warn(check, what+" could not be read: "+err.Error(), next)
 }
 
-// judgeClocks compares the clocks of the servers and of this machine with kube-apiserver's.
 func (f *facts) judgeClocks(now time.Time) Finding {
 	const check = "clocks"
 	if len(f.ahead) == 0 {
@@ -260,7 +256,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), day))
 }
 
-// judgeCertificate checks the served certificates, or the Secret's if no address is reachable.
+// judgeCertificate checks the served certificates, or without reachable addresses the Secret's.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
 	chains := map[string][]*x509.Certificate{}
@@ -318,7 +314,6 @@ func (f *facts) judgeOthers(now time.Time) Finding {
 	return ok(check, "")
 }
 
-// renewCertificate returns the next step that renews the serving certificate.
 func (f *facts) renewCertificate() string {
 	if f.byCertManager() {
 		return "look at the Certificate " + servingSecret + " and the log of cert-manager, which issues it"
@@ -327,7 +322,7 @@ func (f *facts) renewCertificate() string {
 	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
-// judgeChain verifies a certificate as kube-apiserver does.
+// judgeChain verifies as kube-apiserver does.
 func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now time.Time) Finding {
 	const check = "certificate"
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
@@ -357,7 +352,7 @@ func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now tim
 	return ok(check, "")
 }
 
-// isMember reports whether the pods make a peer certificate, as in form ha.
+// isMember reports whether the pods make a peer certificate (form ha).
 func (f *facts) isMember() bool {
 	makesIt := func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") }
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.InitContainers, makesIt) })
@@ -381,7 +376,6 @@ func (f *facts) judgePermissions() Finding {
 	return ok(check, f.account+" has what it needs")
 }
 
-// failingChecks lists the failed checks of verbose health answers, without duplicates.
 func failingChecks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -399,8 +393,8 @@ type nextStep struct {
 	alarm       bool // of etcd
 }
 
-// nextByCheck are the next steps for failed checks, most important first. /healthz reports an alarm of etcd although
-// reads, and so /readyz, may still work. An alarm concerns all servers.
+// nextByCheck has the most important check first. /healthz reports an alarm of etcd although reads, and so /readyz,
+// may work. An alarm concerns all servers.
 var nextByCheck = []nextStep{
 	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
 		"names the members that say so; find the one that differs, replace it as a lost one, and take the alarm back " +
@@ -413,8 +407,8 @@ var nextByCheck = []nextStep{
 	{"", "the log of the server says why", false},
 }
 
-// judgeReady judges the checks of all servers, with etcd and its alarms. Failed checks are a WARN if another server
-// passes all: the failing server restarts, is replaced, or is out of the Service.
+// judgeReady gives a WARN for failed checks if another server passes all: the failing server restarts, is replaced,
+// or is out of the Service.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var failed, unanswered []string
@@ -453,8 +447,8 @@ func (f *facts) judgeReady() Finding {
 	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")
 }
 
-// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end,
-// so the objects were restored from a backup, or their namespace was finalized by force (S8.5).
+// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its
+// end: they came from a backup, or the namespace was finalized by force (S8.5).
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {

@@ -21,13 +21,13 @@ const chartName = "kubizone"
 
 const maxRelease = 16 << 20
 
-// release is the helm release of the installation; name is "" for none.
+// release.name is "" for none.
 type release struct {
 	name     string
 	revision int
 }
 
-// findRelease finds the newest revision of the chart's release in helm's Secrets.
+// findRelease finds the chart's newest revision in helm's Secrets.
 func findRelease(ctx context.Context, client kubernetes.Interface, namespace string) (found release, err error) {
 	list, err := client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: "owner=helm,status notin (superseded,uninstalled)", FieldSelector: "type=helm.sh/release.v1"})
@@ -44,7 +44,7 @@ func findRelease(ctx context.Context, client kubernetes.Interface, namespace str
 	return found, nil
 }
 
-// readChart reads the name of the chart in helm's release: base64 of gzip of JSON. An unreadable release gives "".
+// readChart reads helm's release: base64 of gzip of JSON. Unreadable: "".
 func readChart(stored []byte) string {
 	unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(stored)))
 	if err != nil {
@@ -61,7 +61,6 @@ func readChart(stored []byte) string {
 	return of.Chart.Metadata.Name
 }
 
-// installAgain returns the next step that restores the installation, with the tool that installed it.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	switch {
@@ -78,7 +77,6 @@ func (f *facts) installAgain() string {
 		"release, or charts/kubizone and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)", namespace)
 }
 
-// updateRules returns the next step that grants the rules of the servers' version.
 func (f *facts) updateRules() string {
 	if f.release.name != "" {
 		namespace, _, _ := f.serviceRef()

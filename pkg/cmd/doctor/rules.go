@@ -10,12 +10,12 @@ import (
 
 // Rule is a permission of the server at kube-apiserver.
 type Rule struct {
-	// Namespace of the permission; "" is the cluster, InstallNamespace that of the server.
+	// Namespace "" is the cluster, InstallNamespace that of the server.
 	Namespace string
 	rbacv1.PolicyRule
 	// Purpose is the effect of its absence.
 	Purpose string
-	// Certificate: not required with a given certificate.
+	// Certificate: not required if a certificate is given.
 	Certificate bool
 	// Peers: only required with several etcd members.
 	Peers bool

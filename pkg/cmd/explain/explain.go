@@ -41,9 +41,8 @@ type rule struct {
 var (
 	ruleLine = regexp.MustCompile(`^- (S\d+\.\d+) (.*)$`)
 	asked    = regexp.MustCompile(`^[sS]?(\d+)(\.\d+)?$`)
-	// part begins the reason or the examples of a rule.
-	part = regexp.MustCompile(`\*(Why:|E\.g\.)\*`)
-	link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	part     = regexp.MustCompile(`\*(Why:|E\.g\.)\*`)
+	link     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
 func plain(text string) string {
@@ -72,8 +71,7 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// Run prints the rules with these numbers, without numbers the first words of each rule. An unknown number is an
-// error.
+// Run prints the rules with these numbers, without numbers the first words of each.
 func Run(numbers []string, out io.Writer) error {
 	rules := listRules(docs.Semantics)
 	if len(numbers) == 0 {
@@ -152,7 +150,6 @@ func (r *rule) printRule(out io.Writer) {
 	_ = table.Flush()
 }
 
-// printWrapped prints wrapped words, after first in the first line and after rest in the others.
 func printWrapped(out io.Writer, first, rest, text string) {
 	line, words := first, 0
 	for word := range strings.FieldsSeq(text) {

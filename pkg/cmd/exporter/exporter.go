@@ -28,7 +28,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Output formats.
 const (
 	formatZoneFile = "zonefile"
 	formatYAML     = "yaml"
@@ -99,13 +98,11 @@ func listRecords(ctx context.Context, client versioned.Interface, namespace stri
 	return records, err
 }
 
-// manifest is an object with its kind, which clients leave out.
 type manifest struct {
 	kind   string
 	object metav1.Object
 }
 
-// asWritten returns the object with the fields of users.
 func (m manifest) asWritten() (map[string]any, error) {
 	content, err := load.AsWritten(m.object)
 	if err != nil {
@@ -114,7 +111,7 @@ func (m manifest) asWritten() (map[string]any, error) {
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
-	// The server's label (S6.12), the label of a loaded file, and kubectl's copy of the object.
+	// The server's label (S6.12), a loaded file's, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
@@ -138,8 +135,8 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 	return nil
 }
 
-// encodeYAML writes a document. Strings with characters that terminal.NewWriter escapes get double quotes, in which
-// the escapes are valid YAML.
+// encodeYAML double-quotes strings with characters that terminal.NewWriter escapes: the escapes are valid YAML
+// there.
 func encodeYAML(out io.Writer, content map[string]any) error {
 	var document yaml.Node
 	if err := document.Encode(content); err != nil {

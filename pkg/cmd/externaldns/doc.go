@@ -10,8 +10,8 @@
 //	    changed or deleted, each in its own namespace, regardless of the labels of an endpoint.
 //	E2. A refused endpoint is left out, with an Event on the source object with the server's message. It neither
 //	    blocks others nor fails the cycle, nor does a namespace with slow answers, very many endpoints, or no budget.
-//	E3. Each request is answered within ten seconds, by 200, 204 or a 5xx: external-dns exits after anything else.
-//	    Longer work continues, and gives 503 meanwhile.
+//	E3. Each request is answered within ten seconds, by 200, 204 or a 5xx: external-dns exits otherwise. Longer work
+//	    continues, and gives 503 meanwhile.
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback, because the protocol has neither passwords nor TLS.
 //

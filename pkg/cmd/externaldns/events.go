@@ -28,7 +28,7 @@ import (
 const (
 	maxNote = 1024
 	// sayTime is the time until an Event is repeated. maxSaid bounds the remembered Events of a namespace, and the
-	// remembered namespaces.
+	// namespaces.
 	sayTime, maxSaid = 30 * time.Minute, 1 << 12
 )
 
@@ -52,11 +52,11 @@ type teller struct {
 	objects dynamic.Interface
 	events  eventsclient.EventsV1Interface
 	telling sync.Mutex
-	// said maps a namespace to the cache of its recent Events.
+	// said caches the recent Events of each namespace.
 	said *cache.LRUExpireCache
 }
 
-// readObject reads an object without managed fields and last-applied configuration, which have former values.
+// readObject drops managed fields and last-applied configuration, which have former values.
 func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
@@ -70,7 +70,7 @@ func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstr
 	return object, err
 }
 
-// readTexts returns all texts of a candidate's object, of a DNSEndpoint only those of endpoints with the type.
+// readTexts returns all texts of a candidate's object, of a DNSEndpoint only from endpoints with the type.
 func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {
@@ -79,7 +79,7 @@ func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]str
 	case c.Resource.Kind != "crd":
 		return appendTexts(nil, object.Object), nil
 	}
-	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // another form has no endpoint
+	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // none in another form
 	return appendTexts(nil, slices.DeleteFunc(endpoints, func(one any) bool {
 		e, _ := one.(map[string]any)
 		kind, _ := e["recordType"].(string)
@@ -103,9 +103,9 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// tellAll writes an Event for the object of each candidate: the reason why the candidate is left out, or why its
-// Record stays. It returns at once while another call is running, and writes at most minShare Events per namespace:
-// later cycles write the rest. A recorder of client-go would merge the Events of two names of an object.
+// tellAll writes an Event for the object of each candidate: why it is left out, or its Record stays. It returns at
+// once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A
+// recorder of client-go would merge the Events of two names of an object.
 func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 	if !t.telling.TryLock() {
 		return

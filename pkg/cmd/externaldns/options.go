@@ -148,7 +148,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.Client = p.records.RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns has to close idle connections first, after 90 s: a POST on a closed connection makes it exit.
+		// external-dns has to close idle connections first, after 90 s: a POST on a closed one makes it exit.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
@@ -175,10 +175,9 @@ func (c *Config) newProvider() (*provider, error) {
 		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxSaid)}}, nil
 }
 
-// withoutWaiting returns a configuration of clients that neither wait nor retry.
 func withoutWaiting(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	// The server limits requests by priority and fairness. A tenant without budget must not block a worker.
+	// A tenant without budget must not block a worker: clients neither wait nor retry.
 	config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // for long lists
@@ -186,7 +185,7 @@ func withoutWaiting(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unwaiting removes Retry-After, on which client-go waits: the next cycle of external-dns retries.
+// unwaiting removes Retry-After, on which client-go waits: the next cycle retries.
 type unwaiting struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -36,18 +36,18 @@ import (
 )
 
 const (
-	// workers bounds concurrent requests: writes into a zone share a transaction. restWorkers bounds dry runs for
-	// which no answer waits.
+	// workers bounds concurrent requests: writes into a zone share a transaction. restWorkers bounds dry runs after
+	// the answer.
 	workers, restWorkers = 64, 4
 	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime that of an admission that has
-	// not come back as a change, among very many.
+	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime of an admission, after which
+	// external-dns writes.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
-// provider reads and writes Records for one request of external-dns at a time.
+// provider serves one request of external-dns at a time.
 type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
@@ -55,20 +55,19 @@ type provider struct {
 	*teller
 	// kept is the last list, nil after a change.
 	kept *snapshot
-	// verdicts caches the candidates after their dry run.
+	// verdicts caches candidates after their dry run.
 	verdicts *cache.LRUExpireCache
 	user     string
 }
 
 type snapshot struct {
 	standing externaldns.Standing
-	// writable are the namespaces of this cluster, true if Records may be written; nil: all.
+	// writable are the namespaces in which Records may be written; nil: all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
 }
 
-// readStanding returns the last list while fresh, else a new list.
 func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 	if p.kept != nil && time.Since(p.kept.at) < keepTime {
 		return p.kept, nil
@@ -83,8 +82,8 @@ func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 	return found, nil
 }
 
-// listRecords reads our Records: of all namespaces in a single request if allowed, else of each namespace with a
-// RoleBinding, which also allows writes.
+// listRecords reads our Records: of all namespaces at once if allowed, else of each namespace with a RoleBinding,
+// which also allows writes.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
 	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
@@ -119,7 +118,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 			items = append(items, list.Items...)
 		}
 	}
-	if p.user == "" { // an Event names the user; without an answer the next list asks again
+	if p.user == "" { // for Events; without an answer the next list asks again
 		review, err := p.central.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{},
 			metav1.CreateOptions{})
 		if err == nil {
@@ -129,7 +128,6 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	return items, nil
 }
 
-// checkNamespace returns an error if Records may not be written in a namespace.
 func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 	switch writable, there := s.writable[namespace]; {
 	case writable || s.writable == nil:
@@ -158,7 +156,7 @@ type adjustment struct {
 	wanted   externaldns.Wanted
 }
 
-// lookUpVerdict returns a candidate after the dry run, or unchanged without.
+// lookUpVerdict returns the candidate after the dry run, unchanged without.
 func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
 	if a.standing.NeedsVerdict(c) {
 		if known, ok := p.verdicts.Get(keyOf(a, c)); ok {
@@ -168,8 +166,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll runs the dry runs of all candidates with changes, in turn by namespace. It closes shared when each
-// namespace has had its share: the answer does not wait for the rest of a large namespace.
+// decideAll dry-runs candidates with changes, in turn by namespace. It closes shared when each has had its share:
+// the answer does not wait for the rest of a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -185,7 +183,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
 }
 
-// decideOne runs the dry run of a candidate without the values of other objects.
+// decideOne dry-runs a candidate without the values of other objects.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if c.Asker != "" {
@@ -217,8 +215,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly interleaves the elements by namespace, and returns the number of those in the share: up to the median
-// of the namespaces' counts each, at least minShare.
+// orderFairly interleaves elements by namespace, and returns the number in the share: up to the median of the
+// namespaces' counts each, at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -239,7 +237,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	return share
 }
 
-// keyOf returns the cache key of a verdict: the input, apart from the rules of the zone.
+// keyOf is the verdict's input, apart from the zone's rules.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]) {
@@ -252,7 +250,6 @@ func keyOf(a *adjustment, c *externaldns.Candidate) string {
 
 func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Key.String() + "|" }
 
-// askServer dry-runs the change of a candidate.
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
 	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.standing.Replaced(c, a.wanted)}
 	if stands := a.standing[c.Key]; stands != nil && stands.Namespace == c.Namespace {
@@ -264,8 +261,8 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant: a refused name, an exhausted budget, a
-// conflict. nil: the API is unavailable, or rejects this process.
+// readAnswer returns the status of a refusal that concerns one tenant: a name, a budget, a conflict. nil: the API
+// is unavailable, or rejects this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -278,8 +275,8 @@ func readAnswer(err error) *metav1.Status {
 	return &said
 }
 
-// readRefusal returns the server's message if the server would refuse the same request again, else "". A foreign
-// Record with the name of ours is such a refusal, a conflict is not.
+// readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record
+// with the name of ours is such a refusal, a conflict is not.
 func readRefusal(err error) string {
 	said := readAnswer(err)
 	switch {
@@ -289,21 +286,21 @@ func readRefusal(err error) string {
 	return cmp.Or(refusal.Messages(refusal.OfStatus(*said)), http.StatusText(int(said.Code)))
 }
 
-// change has the writes for one name of a namespace. Types that replace each other change in one step.
+// change has the writes for a name of a namespace. Types that replace each other change in one step.
 type change struct {
 	namespace      string
 	create, update []*externaldns.Candidate
 	remove         []*v1alpha1.Record
 }
 
-// failure is a failed write. of is the candidate, for a deletion made from the Record.
+// failure is a failed write; of is the candidate, for a deletion made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges runs all changes, also after failures. It returns the refused candidates, and an error only for
-// changes that the API did not answer: external-dns then reports the cycle as failed to all objects.
+// applyChanges also continues after failures. It returns the refused candidates, and an error only for changes
+// without an answer: external-dns then reports the cycle as failed to all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	stands, err := p.readStanding(ctx)
 	if err != nil {
@@ -334,8 +331,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	return refused, nil
 }
 
-// refuseAdmitted replaces the verdicts of candidates whose write was refused after an admitting dry run: the next
-// cycles leave them out.
+// refuseAdmitted replaces verdicts after a refused write: the next cycles leave the candidates out.
 func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	reasons := map[string]error{}
 	for _, c := range refused {
@@ -355,8 +351,7 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	}
 }
 
-// sortChanges groups changes by namespace and name. An existing Record keeps the namespace; a new Record goes into
-// that of the object.
+// sortChanges groups changes by namespace and name. A Record keeps its namespace; a new one goes into the object's.
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	at := func(namespace string, fqdn name.Name) *change {
@@ -401,8 +396,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange writes or dry-runs a change. A new type and a removed type change together: a name is never without a
-// type.
+// writeChange changes a new and a removed type together: a name is never without a type.
 func (p *provider) writeChange(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
@@ -444,7 +438,6 @@ func (p *provider) writeChange(ctx context.Context, s externaldns.Standing, x *c
 	return failed
 }
 
-// checkAdopted returns a refusal of a Record without a zone.
 func checkAdopted(made *v1alpha1.Record) error {
 	if made.Status.ZoneRef != nil {
 		return nil

@@ -19,15 +19,14 @@ import (
 const (
 	// answerTime is below the 15 s after which external-dns exits.
 	answerTime = 9 * time.Second
-	// decideTime bounds the wait for verdicts; later verdicts serve the next cycle.
+	// decideTime bounds the wait for verdicts; later ones serve the next cycle.
 	decideTime = 7 * time.Second
-	// workTime bounds work after the answer.
-	workTime = 10 * time.Minute
+	workTime   = 10 * time.Minute
 	// keepTime is the lifetime of a list within a cycle.
 	keepTime = time.Minute
 )
 
-// handler serves a single request at a time, as external-dns sends them.
+// handler serves one request at a time.
 type handler struct {
 	*provider
 	running     context.Context
@@ -38,7 +37,7 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	// external-dns reads the filter once, at the start: later zones must not be missing.
+	// external-dns reads the filter once, at its start: later zones must not be missing.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
 	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
@@ -62,7 +61,7 @@ func requireVersion(next http.Handler) http.Handler {
 	})
 }
 
-// writeJSON returns an error if the request was already answered.
+// writeJSON fails if the request was already answered.
 func writeJSON(w http.ResponseWriter, answer any) error {
 	w.Header().Set("Content-Type", contract.MediaType)
 	return json.NewEncoder(w).Encode(answer)
@@ -105,20 +104,20 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	if err != nil {
 		return err
 	}
-	// A new list: with the cache of external-dns' registry, no request for records came before.
+	// With the cache of external-dns' registry, no request for records came before.
 	stands, err := h.readStanding(ctx)
 	if err != nil {
 		return err
 	}
 	a := &adjustment{stands.standing, externaldns.Group(h.makeCandidates(stands, endpoints))}
 	h.AddHolders(a.standing, a.wanted)
-	// Verdicts change nothing, so later requests do not wait for them. Those of the last cycle are obsolete.
+	// Later requests do not wait for verdicts. Those of the last cycle are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
 	h.endDeciding = end
 	shared := make(chan struct{})
 	go h.decideAll(deciding, a, shared)
-	// An endpoint without a verdict waits for the next cycle: a slow or large namespace does not delay the others.
+	// An endpoint without a verdict waits for the next cycle.
 	select {
 	case <-shared:
 	case <-decided:

@@ -74,7 +74,7 @@ func (c *Config) Run(ctx context.Context) error {
 	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
 		servers.WaitForSync
 	return shell.Run(ctx, func(running, outlasting context.Context) error {
-		// Only NotFound means that there are no Leases; other errors may pass.
+		// Other errors may pass.
 		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone
@@ -91,13 +91,12 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-// leaseDuration is the time after which another process may take an unrenewed Lease.
+// leaseDuration is the time after which another process may take the Lease.
 const leaseDuration = 15 * time.Second
 
-// primariesAge is the lifetime of the addresses: each reconcile of a server needs them.
+// primariesAge is the lifetime of the addresses, which each reconcile of a server needs.
 const primariesAge = 10 * time.Second
 
-// primaries caches the addresses of the hidden primary.
 type primaries struct {
 	of      *Config
 	cluster kubernetes.Interface
@@ -120,7 +119,7 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
-// findPrimaries returns the stable addresses of the hidden primary's Service, none without a Service.
+// findPrimaries returns the stable addresses of the hidden primary's Service.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
 		return nil, nil
@@ -149,7 +148,6 @@ func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface
 
 const catalogTimeout = 5 * time.Second
 
-// askCatalog reports whether a primary answers for a catalog to a key.
 func askCatalog(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool {
 	signed, err := tsig.NewKey(key.Name, tsig.Algorithm(string(key.Algorithm)+"."), key.Secret)
 	if err != nil {

@@ -32,10 +32,10 @@ type rrset struct {
 	rrtype rdata.Type
 }
 
-// entrySets has the RRsets of a zone before and after a write, each as a Record, as a plan shows them.
+// entrySets has the RRsets of a zone before and after a write, as Records.
 type entrySets map[rrset]*[2]*v1alpha1.Record
 
-// soaFields names the fields of an SOA shown in a plan: all but the serial.
+// soaFields are shown in a plan: all but the serial.
 var soaFields = [...]string{"mname", "rname", "", "refresh", "retry", "expire", "minimum"}
 
 func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
@@ -73,8 +73,8 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
 }
 
-// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers, whose NS and glue are
-// in the parent zone (S6.1 to S6.5).
+// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are in
+// the parent zone (S6.1 to S6.5).
 func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
@@ -129,8 +129,8 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 	return nil
 }
 
-// readSnapshots reads the content of a Zone, and computes the content after a write, both without the plan's changes
-// of Records. nil: the Zone has no name, or the write does not change the content.
+// readSnapshots reads the content of a Zone, and computes the content after a write, both without the plan's
+// Records. nil: no name, or no change of the content.
 func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {

@@ -44,7 +44,6 @@ type options struct {
 	tsigKeyFile    string
 }
 
-// standardInput names standard input in the report.
 const standardInput = "standard input"
 
 type source struct {
@@ -60,7 +59,7 @@ type config struct {
 	load    load.Config
 }
 
-// completeOptions validates the options and returns all errors at once.
+// completeOptions returns all errors at once.
 func (o *options) completeOptions(arguments []string) (c *config, warnings []string, err error) {
 	c = &config{}
 	var wrong []error
@@ -117,7 +116,6 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 	return c, warnings, errors.Join(wrong...)
 }
 
-// namesZone reports whether an option concerns the target zone.
 func (o *options) namesZone() bool {
 	return o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.prune
 }
@@ -138,7 +136,7 @@ func (o *options) sourceOf(argument string) (source, error) {
 }
 
 // parseTarget returns the namespace of the Zone, before the slash, and of the records, by -n. Each defaults to the
-// other, both to that of the context.
+// other, both to the context's.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
@@ -172,7 +170,7 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-// run imports the sources in turn. It returns ErrRefused if lines were refused.
+// run returns ErrRefused if lines were refused.
 func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	c.load.Report = func(line string) { terminal.Fprintf(progress, "%s\n", line) }
 	loader, err := load.New(c.load)
@@ -196,8 +194,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	return errors.Join(failed...)
 }
 
-// importAll imports the sources in turn, then finishes. After a failed source nothing counts as missing in all
-// sources.
+// importAll imports the sources in turn, then finishes. After a failed source no Record counts as missing in all.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {
@@ -244,7 +241,7 @@ func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, i
 	return loader.Import(ctx, s.name, text, c.target)
 }
 
-// importCustomResources applies the objects converted from custom resources, and compares each zone with v0.
+// importCustomResources applies converted custom resources, and compares each zone with v0.
 func (c *config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
 	objects, refused := loader.ReadObjects(path, text)
 	result := load.Result{Refused: refused}
@@ -273,7 +270,7 @@ func (c *config) importCustomResources(ctx context.Context, loader *load.Loader,
 	return result, nil
 }
 
-// compareZone reports the differences of a zone to v0, and returns the number of missing entries.
+// compareZone reports the differences to v0, and returns the number of missing entries.
 func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, before string) (missing int, err error) {
 	client, err := versioned.NewForConfig(c.client)
 	if err != nil {

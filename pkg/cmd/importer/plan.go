@@ -35,14 +35,13 @@ type planOptions struct {
 	output                string
 }
 
-// Output formats of a plan.
 const (
 	outputText     = "text"
 	outputMarkdown = "markdown"
 	outputJSON     = "json"
 )
 
-// plannedKinds are the kinds that affect zones. Others are skipped.
+// plannedKinds affect zones. Others are skipped.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {

@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// report is the result of a plan, and the JSON of -o json.
+// report is the result of a plan, the JSON of -o json.
 type report struct {
 	Zones []*zoneReport `json:"zones,omitempty"`
 	// Others are changes without a zone.
@@ -35,9 +35,8 @@ type report struct {
 	Counts     load.Result   `json:"counts"`
 	PassedOver int           `json:"passedOver"`
 
-	byName map[string]*zoneReport
-	unread int
-	// classes is nil before the first read.
+	byName  map[string]*zoneReport
+	unread  int
 	classes *v1alpha1.DNSClassList
 }
 
@@ -45,9 +44,9 @@ type zoneReport struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// Held is the reason why the zone would be held; "" if not.
+	// Held is why the zone would be held, "" if not.
 	Held string `json:"held,omitempty"`
-	// Told are the classes that deliver the zone; Unknown is the reason if they are not readable.
+	// Told are the classes that deliver the zone; Unknown is why they are unreadable.
 	Told    []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
 
@@ -55,7 +54,6 @@ type zoneReport struct {
 	write *load.Change
 }
 
-// note is a remark about a write: "refused", "releases", "warning" and so on.
 type note struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
@@ -87,7 +85,6 @@ func (r *report) addNote(kind, text string) {
 
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
-// completeReport sorts the report, and adds the entries of Zones and the state of the zones.
 func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if write := r.byName[name].write; write != nil {
@@ -114,7 +111,6 @@ func (r *report) completeReport(ctx context.Context, client versioned.Interface)
 	return nil
 }
 
-// completeZone adds the classes of the zone, and whether the removals would hold the zone.
 func (r *report) completeZone(ctx context.Context, client versioned.Interface, z *zoneReport) error {
 	namespace, name, _ := strings.Cut(z.Zone, "/")
 	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -166,8 +162,8 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	return nil
 }
 
-// foreseeHold returns the reason why the zone is or would be held, "" if not. A name that other Records keep counts
-// as removed, so a hold may be predicted too often, but never too rarely.
+// foreseeHold returns why the zone is or would be held, "" if not. A name that other Records keep counts as
+// removed: it may predict a hold too often, never too rarely.
 func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -206,7 +202,7 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 	}
 }
 
-// losesNameServers reports whether the plan removes the last NS at the apex. grown is the change in the number of NS
+// losesNameServers reports whether the plan removes the last apex NS. grown is the change in the number of NS
 // Records there.
 func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
@@ -291,7 +287,7 @@ func listLines[T fmt.Stringer](all []T) string {
 	return b.String()
 }
 
-// printMarkdown writes the report for a pull request, with untrusted text in code blocks.
+// printMarkdown puts untrusted text into code blocks.
 func (r *report) printMarkdown(b *strings.Builder) {
 	block := func(title, language, text string) {
 		fence := "```"

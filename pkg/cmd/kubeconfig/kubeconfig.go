@@ -29,13 +29,13 @@ func NewOptions() *Options {
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags, without -n and without basic authentication, which kube-apiserver has
+// AddFlags binds the options to flags, without -n, and without basic authentication, which kube-apiserver has
 // dropped.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// AddFlagsWithoutCluster leaves out --cluster, for a sub-command with another --cluster.
+// AddFlagsWithoutCluster is for a sub-command with another --cluster.
 func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}
@@ -71,8 +71,7 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 	return types.NamespacedName{Namespace: before, Name: after}, nil
 }
 
-// ForZone returns a client and the zone of an argument, as Object. Warnings of the server are not printed, since the
-// output may go to the terminal.
+// ForZone returns a client and the zone of an argument, as Object. Warnings of the server are not printed.
 func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.Client()
 	if err != nil {
@@ -87,7 +86,7 @@ func (o *Options) ForZone(argument string) (versioned.Interface, types.Namespace
 	return client, zone, err
 }
 
-// Client returns the client configuration, and the namespace of -n or else of the context.
+// Client returns the client configuration, and the namespace of -n or else the context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {

@@ -51,7 +51,7 @@ other objects (rules, claims, hosts that the zone lacks) says kubizone plan. The
 	}
 }
 
-// judges maps each validated kind to the server's functions.
+// judges has the server's functions.
 var judges = map[string]func(runtime.Object) (field.ErrorList, []string){
 	"Record":     judgeBy(validation.Record, validation.RecordWarnings),
 	"Zone":       judgeBy(validation.Zone, validation.NewZoneWarnings),
@@ -69,9 +69,9 @@ type linter struct {
 	out              io.Writer
 	judged, refused  int
 	warnings, passed int
-	// answered has the warnings that some object of the files resolves for Zones.
+	// answered has the warnings of Zones that an object of the files resolves.
 	answered map[string]bool
-	// written has the names in the files, zones the names of their Zones by object.
+	// written has the names in the files, zones those of their Zones by object.
 	written load.WrittenNames
 	zones   map[types.NamespacedName]name.Name
 }
@@ -121,7 +121,6 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// readFile reads a file, and notes objects that resolve warnings of others.
 func (l *linter) readFile(path string, in io.Reader) (file, error) {
 	text, err := io.ReadAll(in)
 	if path != "-" {
@@ -171,7 +170,7 @@ func (l *linter) lintFile(one file) {
 	}
 }
 
-// judgeObject validates an object as in a creation. The default namespace is the client's.
+// judgeObject validates as in a creation, in namespace default if the object has none.
 func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList, []string)) (errs,
 	warnings []string) {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {
@@ -208,7 +207,7 @@ func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runti
 	return nil, warnings
 }
 
-// warnOfPatterns returns the server's warnings about the patterns of a Delegation, if the files have the Zone.
+// warnOfPatterns returns the server's warnings if the files have the Zone.
 func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	zone := l.zones[types.NamespacedName{Namespace: of.Namespace, Name: of.Spec.ZoneRef.Name}]
 	texts := slices.Clone(of.Spec.Zones)
@@ -223,7 +222,7 @@ func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	return warnings
 }
 
-// zoneOf returns the name of a Record's Zone, zero if not in the files.
+// zoneOf returns zero for a Zone outside the files.
 func (l *linter) zoneOf(of *v1alpha1.Record) (zone name.Name) {
 	if ref := of.Spec.ZoneRef; ref != nil {
 		return l.zones[types.NamespacedName{Namespace: cmp.Or(ref.Namespace, of.Namespace), Name: ref.Name}]
@@ -241,8 +240,8 @@ type text string
 
 func (t text) String() string { return string(t) }
 
-// warnOfDots returns the server's warnings about an owner and a host that seem to lack the final dot. If the files
-// lack the zone, its name is taken to be the last two labels of an absolute owner.
+// warnOfDots returns the server's warnings about an owner and a host that seem to lack the final dot. Without the
+// zone in the files, its name is the last two labels of an absolute owner.
 func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Record) (warnings []string) {
 	owner, zone := of.Spec.DomainName, l.zoneOf(of)
 	in := cmp.Or(zone, name.Root)

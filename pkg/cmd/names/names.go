@@ -29,7 +29,7 @@ import (
 // ErrNo is returned for the answer no.
 var ErrNo = errors.New("the answer is no: see above")
 
-// timeoutSeconds bounds a completion, for which a shell waits.
+// timeoutSeconds bounds a completion: a shell waits.
 const timeoutSeconds = 2
 
 type question struct {
@@ -39,7 +39,7 @@ type question struct {
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
-// makeCommand adds flags to a sub-command, and runs ask. ofView adds --view.
+// makeCommand adds flags, with ofView also --view, and runs ask.
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	ask func(context.Context, *search, []string, io.Writer) error) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
@@ -56,7 +56,7 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	return command
 }
 
-// connect creates the client. The answer includes the server's warnings, so they are not printed twice.
+// connect drops the server's warnings, which the answer includes.
 func (q *question) connect() (*search, error) {
 	config, namespace, err := q.cluster.Client()
 	if err != nil {
@@ -176,7 +176,7 @@ func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.
 	return table.Flush()
 }
 
-// listClasses lists the classes for zones of a namespace, also classes whose selector cannot be checked here.
+// listClasses includes classes whose selector cannot be checked here.
 func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

@@ -112,7 +112,7 @@ func (n *node) title() string {
 	return cmp.Or(n.zone.Status.FQDN, n.zone.Spec.DomainName)
 }
 
-// printZones prints the zones with the name of, or all zones, with the zones below.
+// printZones takes "" for all zones.
 func (t *tree) printZones(of string, out io.Writer) error {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
@@ -144,7 +144,6 @@ func (t *tree) printZones(of string, out io.Writer) error {
 	return nil
 }
 
-// printLevel prints sibling zones in order, with Delegations and zones below.
 func (t *tree) printLevel(keys []types.NamespacedName, indent string, out io.Writer) {
 	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(t.zones[a].title(), t.zones[b].title()), cmp.Compare(a.String(), b.String()))
@@ -171,7 +170,7 @@ func readyOf(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// countRecords formats the number of Records by namespace, the highest first.
+// countRecords has the highest number first.
 func countRecords(of map[string]int) string {
 	namespaces := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], cmp.Compare(a, b)) })
 	var counts []string

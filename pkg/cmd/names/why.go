@@ -52,7 +52,6 @@ or NAMESPACE/NAME.`,
 	})
 }
 
-// Verdicts of a step.
 const (
 	stepOK      = "ok"
 	stepFails   = "FAILS"
@@ -74,7 +73,7 @@ func (t *trace) note(verdict, what, format string, args ...any) {
 	t.steps = append(t.steps, step{verdict, text.String()})
 }
 
-// noteCondition adds a condition as a step: False fails, a missing condition is unknown.
+// noteCondition: False fails, a missing condition is unknown.
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
 	if c == nil {
@@ -86,7 +85,7 @@ func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind s
 	return verdict == stepOK
 }
 
-// followRecord adds the steps up to the first step without successors.
+// followRecord ends at the first step without successors.
 func (t *trace) followRecord(ctx context.Context) error {
 	r := t.record
 	if !t.noteCondition("rule", r.Status.Conditions, v1alpha1.ConditionAdopted) || r.Status.ZoneRef == nil {
@@ -114,7 +113,6 @@ func (t *trace) followRecord(ctx context.Context) error {
 	return nil
 }
 
-// followDeliveries adds a step for each class of the zone and each server.
 func (t *trace) followDeliveries(ctx context.Context, ref *v1alpha1.AdoptingZone) error {
 	list, err := t.api.Deliveries(ref.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, ref.Name).String()})
@@ -156,7 +154,6 @@ func (t *trace) followDeliveries(ctx context.Context, ref *v1alpha1.AdoptingZone
 	return nil
 }
 
-// has reports whether the zone has the Record at a serial.
 func (t *trace) has(confirmed int64) bool {
 	if confirmed == 0 {
 		return false
@@ -165,7 +162,7 @@ func (t *trace) has(confirmed int64) bool {
 	return x == y || x.Ahead(y)
 }
 
-// printSteps prints the steps, before them the first failed step, or else the first waiting step.
+// printSteps begins with the first failed step, or else the first waiting step.
 func (t *trace) printSteps(out io.Writer) (err error) {
 	var text strings.Builder
 	for _, verdict := range []string{stepFails, stepWaits} {

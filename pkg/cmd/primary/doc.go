@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package primary is the sub-command that runs the hidden primary apart from the API server: it reads zones over the
-// API, and serves transfers to secondaries.
+// Package primary is the sub-command that runs the hidden primary apart from the API server: it reads zones over
+// the API, and serves transfers to secondaries.
 //
 // It promises:
 //

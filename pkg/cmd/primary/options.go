@@ -50,9 +50,9 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// SecretsDir is "" for the Secrets of the cluster.
+	// SecretsDir is "" for the cluster's Secrets.
 	SecretsDir string
-	// Service leads secondaries to this pod; zero: NOTIFY does not wait.
+	// Service leads secondaries here; zero: NOTIFY does not wait.
 	Service types.NamespacedName
 	// Warnings are only printed.
 	Warnings []string

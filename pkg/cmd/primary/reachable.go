@@ -22,16 +22,15 @@ import (
 )
 
 const (
-	// EndpointSlices are read every proxyTime, for at most endpointTimeout. kube-proxy applies a change within
-	// proxyTime.
+	// EndpointSlices are read every proxyTime, within which kube-proxy applies a change, for at most
+	// endpointTimeout.
 	proxyTime, endpointTimeout = time.Second, 30 * time.Second
 )
 
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
-// waitForEndpoint waits until an address of own, those of this pod, has been a ready endpoint of the Service for
-// proxyTime: then nodes forward packets to this pod. After endpointTimeout it logs the reason and returns, because a
-// secondary may reach the primary by another address.
+// waitForEndpoint waits until an own address has been a ready endpoint of the Service for proxyTime: then nodes
+// forward packets here. After endpointTimeout it logs the reason and returns: another address may lead here.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0
@@ -48,7 +47,6 @@ func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service 
 	}
 }
 
-// findEndpoint returns an error unless the Service has a ready endpoint at an address of own.
 func findEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) error {
 	slicesOf := labels.Set{discoveryv1.LabelServiceName: service.Name}.String()
 	found, err := cluster.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: slicesOf})

@@ -31,7 +31,7 @@ import (
 func (c *Config) Run(ctx context.Context) error {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	updates := &updatekey.Poster{}
-	// The feed bounds its requests in flight; the server limits their rate by priority and fairness.
+	// The feed bounds its requests; the server limits the rate by priority and fairness.
 	reach := rest.CopyConfig(c.Client)
 	reach.QPS = -1
 	reach.UserAgent = version.UserAgent("kubizone-primary")
@@ -66,7 +66,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	// Separate informers: a cluster may lack the APIService of Bind9Instances.
+	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {
@@ -125,7 +125,6 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-// secrets returns the Secrets of --secrets-dir, or else of the cluster.
 func (c *Config) secrets(cluster kubernetes.Interface) class.Secrets {
 	if c.SecretsDir != "" {
 		return delivering.DirectorySecrets(c.SecretsDir)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// errLost ends a process that lost the Lease: the caches may lack writes of the next holder.
+// errLost ends a process that lost the Lease: its caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
 // Lease elects the working process.
@@ -28,8 +28,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease waits for the Lease and works while holding it. The release follows the end of the work: otherwise
-// the next holder would begin while calls are in flight.
+// WorkWithLease waits for the Lease and works while holding it. The release follows the end of the work: the next
+// holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -39,8 +39,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Of.Namespace, Name: lease.Of.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// A process that cannot renew stops after half of the Lease, and the last call ends within the other half:
-		// the next holder finds no call in flight.
+		// A process that cannot renew stops after half of the Lease, and its last call ends within the other half.
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{

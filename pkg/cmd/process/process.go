@@ -47,12 +47,11 @@ type Process struct {
 	Background []func(ctx context.Context)
 	// Feed reads zones; nil: the work needs none.
 	Feed *fromapi.Source
-	// Client tests whether the API answers; nil: that of Feed.
+	// Client tests whether the API answers; nil: Feed's.
 	Client rest.Interface
 	// WaitFirst waits for everything but zones; nil: nothing.
 	WaitFirst func(ctx context.Context) error
-	// Unready returns the reason if the process is not ready after the begin of the work, else ""; nil: always
-	// ready.
+	// Unready returns why the process is not ready after the begin of the work, else ""; nil: always ready.
 	Unready func() string
 
 	out    io.Writer
@@ -60,7 +59,7 @@ type Process struct {
 	begun  chan struct{}
 }
 
-// Open binds the port of the probes. The caller has to call Run or Close.
+// Open binds the port of the probes. The caller calls Run or Close.
 func Open(health netip.AddrPort, out io.Writer) (*Process, error) {
 	listener, err := BindPort("--health-listen", health.String())
 	if err != nil {
@@ -88,8 +87,8 @@ func (p *Process) Say(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits for the conditions of the work, and works until ctx ends, then returns nil. It
-// returns an error if a necessary part ends before. running ends with ctx, outlasting after the work.
+// Run starts the informers, waits until all is read, and works until ctx ends, then returns nil. It returns an
+// error if a necessary part ends before. running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -132,8 +131,8 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: first why the API does not answer, once per reason, because
-// informers retry silently, and then the missing zones.
+// reportWaiting prints why the work has not begun: the API's error, once per reason, because informers retry
+// silently, then the missing zones.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var said string
 	for answers := false; ; {
@@ -164,7 +163,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones waits until everything is read. Zones come last, because the rest may determine which zones are wanted.
+// readZones reads zones last: the rest may determine which are wanted.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {
@@ -183,7 +182,7 @@ func (p *Process) newHandler() http.Handler {
 		select {
 		case <-p.begun:
 		default:
-			// The port needs no credentials, so names of zones are only logged.
+			// The port needs no credentials: names of zones are only logged.
 			return "what the work needs is still being read; the log names zones that cannot be"
 		}
 		if p.Unready == nil {

@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController delivers the stored zones from the server's views, and has the primary serve the classes. There is
-// a single process, so no leader election.
+// startController delivers the zones from the server's views, and has the primary serve the classes, without leader
+// election: the process is single.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
@@ -38,7 +38,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		return err
 	}
 	reach.QPS = -1 // the server limits the rate
-	// Decoding a million Records from JSON takes longer than the server's start.
+	// Decoding a million Records from JSON would delay the start.
 	reach.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// Separate informers: nothing waits for them.
+	// Nothing waits for them.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	agents := agents.New(secrets)

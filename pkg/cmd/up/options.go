@@ -31,13 +31,13 @@ type Options struct {
 	Listen        string
 	Load          []string
 	LoadNamespace string
-	// AllowInlineSecrets accepts DNSClasses with secrets in them.
+	// AllowInlineSecrets accepts DNSClasses with secrets.
 	AllowInlineSecrets bool
 	// ACME serves the group acme.kubi.zone.
 	ACME bool
 	// SecretsDir has the Secrets of DNSClasses.
 	SecretsDir string
-	// Verbosity is the level of -v; above 3 includes etcd's log.
+	// Verbosity is the level of -v; above 3 shows etcd's log.
 	Verbosity int
 }
 

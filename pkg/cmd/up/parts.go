@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// parts are the running parts, in the order of their start (U4).
+// parts are in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed receives the first error of a part that was not stopped.
+	// failed receives the first error of a part not stopped by us.
 	failed chan error
 	once   sync.Once
 }
@@ -27,7 +27,8 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop. The part gets the values of ctx but not its end, which would break the order.
+// startPart runs a part until stop. The part gets the values of ctx but not its end, which would break the order
+// (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}

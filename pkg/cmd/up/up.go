@@ -49,7 +49,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer dir.Close()
 
-	// Both ports come first: a taken port must not cost a start of etcd (U2).
+	// A taken port must not cost a start of etcd (U2).
 	listener, err := process.BindPort("--listen", c.Listen.String())
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.say("stopping")
 	} else {
-		// Printed first, before the output of the other parts hides it.
+		// Before the output of the other parts hides it.
 		c.say("stopping: %v", err)
 	}
 	if stopping := all.stop(); stopping != nil {
@@ -85,7 +85,6 @@ func (c *Config) Run(ctx context.Context) error {
 	return err
 }
 
-// serveAll starts the parts in order, prints the ready line, and waits for an end.
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
 	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string) error {
 	member, err := c.startEtcd(ctx, all, dir)
@@ -107,7 +106,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
 	}
-	// Stop order: API and DNS, then the ledger and its views, then etcd's clients, then etcd.
+	// Stop order: API and DNS, the ledger and its views, etcd's clients, etcd.
 	all.startPart(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
 	all.startPart(ctx, "ledger", server.RunLedger)
 	if err := all.runDuring(ctx, server.WaitForViews); err != nil {
@@ -215,10 +214,9 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// viewsTimeout bounds the delay of the ready line by views. Slower consequences follow later.
+// viewsTimeout bounds the delay of the ready line.
 const viewsTimeout = 10 * time.Second
 
-// waitForLoaded waits for the views to have the loaded zones, for which a user asks next.
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {
 	if len(c.Load) == 0 {
 		return nil
@@ -271,7 +269,7 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 		c.say("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// Records of a single namespace, since all may be thousands.
+		// All may be thousands.
 		c.say("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.say("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.say("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

@@ -37,12 +37,11 @@ const algorithm = "hmac-sha256"
 
 type options struct {
 	client *kubeconfig.Options
-	// patterns, types, view and transfer go into the UpdateKey; reader is the ServiceAccount of the primary.
+	// patterns, types, view and transfer go into the UpdateKey; reader is the primary's ServiceAccount.
 	patterns, types        []string
 	view, transfer, reader string
-	// secretsDir is the directory of Secrets of kubizone up; "": Secrets are in the cluster.
-	secretsDir string
-	// format, server and zone are flags of show.
+	// secretsDir has the Secrets of kubizone up; "": the cluster's.
+	secretsDir           string
 	format, server, zone string
 }
 
@@ -152,7 +151,6 @@ func (o *options) makeObjects(at types.NamespacedName) (objects, error) {
 	}, nil
 }
 
-// explainMissing adds the next step if the server does not serve Secrets.
 func explainMissing(err error) error {
 	if apierrors.IsNotFound(err) && apierrors.IsUnexpectedServerError(err) {
 		return fmt.Errorf("%w; kubizone up reads Secrets from files: add --secrets-dir DIRECTORY, with make run .kubizone/secrets, "+

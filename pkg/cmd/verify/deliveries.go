@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// byDelivery marks a line with the controller's result instead of an answer.
+// byDelivery marks a line with the controller's result.
 const byDelivery = "delivery"
 
 // addDelivered adds the servers and providers of the zone's Deliveries, from their rows or the class. rows has the
@@ -38,7 +38,7 @@ func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []ver
 	return rows, err
 }
 
-// listDeliveries returns the Deliveries of a zone, without those of a former Zone of the name.
+// listDeliveries leaves out Deliveries of a former Zone of the name.
 func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.Delivery, error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	if len(object.Status.Servers) > 0 {
 		return rows
 	}
-	for _, one := range servers { // The controller has not queried a server yet, or the provider is one service.
+	for _, one := range servers { // not queried by the controller yet, or the provider is one service
 		r.addServer(one)
 	}
 	if len(servers) == 0 {
@@ -98,7 +98,7 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	return rows
 }
 
-// addInstances adds the servers of a class with a block bind9, whose rows are NAMESPACE/NAME.
+// addInstances adds the servers of a class with block bind9, whose rows are NAMESPACE/NAME.
 func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v1alpha1.Delivery) (rows []verify.Report) {
 	for _, row := range object.Status.Servers {
 		namespace, name, _ := strings.Cut(row.Name, "/")
@@ -141,7 +141,6 @@ func reportRow(delivery *v1alpha1.Delivery, server v1alpha1.DeliveryServer) veri
 	return report
 }
 
-// reportDelivery reports a provider without a query by the controller's result.
 func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string) verify.Report {
 	status := &delivery.Status
 	report := verify.Report{Server: delivery.Spec.ClassRef.Name, State: verify.Behind, Serial: uint32(status.Serial), By: byDelivery}
@@ -162,7 +161,6 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 	return report
 }
 
-// sayOwed returns the faults in a Delivery, "" for none.
 func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:
@@ -173,14 +171,13 @@ func sayOwed(status *v1alpha1.DeliveryStatus) string {
 	return ""
 }
 
-// askedProvider is a class whose provider compares the zone.
 type askedProvider struct {
 	class    *v1alpha1.DNSClass
 	kind     delivering.Kind
 	delivery *v1alpha1.Delivery
 }
 
-// compareByProvider has the provider compare the zone, as the drift check does.
+// compareByProvider has the provider compare, as the drift check does.
 func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
 	provider, _, err := a.kind.New(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
@@ -227,8 +224,7 @@ func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }
 
-// keyOf returns the key of a class's server if the user may read it, as a tenant may not, else that of
-// --tsig-key-file.
+// keyOf returns the key of a class's server if the user may read it, else that of --tsig-key-file.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil
@@ -255,7 +251,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
-// addServer adds a server once for each key: views of one address may differ by key.
+// addServer adds a server once per key: views of an address may differ by key.
 func (r *run) addServer(one asked) {
 	for i, other := range r.servers {
 		if other.address != one.address {
@@ -278,7 +274,7 @@ func sameKey(a, b *transfer.Key) bool {
 }
 
 type asked struct {
-	// address is HOST:PORT; label is the name in the output if several lines have the same address.
+	// address is HOST:PORT; label is shown if several lines have the same address.
 	address, label string
 	// class is "" for a server of a flag.
 	class string

@@ -37,9 +37,9 @@ import (
 )
 
 var (
-	// ErrDifferent: a server has a difference.
+	// ErrDifferent: a server differs.
 	ErrDifferent = errors.New("not every server has what the zone contains")
-	// ErrUnanswered: there is no difference, but not all servers answer.
+	// ErrUnanswered: no server differs, but not all answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
@@ -56,8 +56,7 @@ type Options struct {
 	TSIGKeyFile string
 	SecretsDir  string
 	Output      string
-	// Repair requests a repair before the comparison.
-	Repair bool
+	Repair      bool
 }
 
 // NewOptions returns the defaults.
@@ -87,15 +86,15 @@ type Result struct {
 	// Serial and RRsets are those of the delivered zone.
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is the serial of an unsettled zone, and NotDelivered the reason of its condition Settled.
+	// Newest is the serial of an unsettled zone, NotDelivered the reason of its condition Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares the zone named by text, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else
-// ErrUnanswered if a server could not be compared.
+// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else ErrUnanswered if
+// a server could not be compared.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	if o.Output != formatText && o.Output != formatJSON {
 		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
@@ -170,7 +169,6 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	return err
 }
 
-// parseAddress returns HOST:PORT of HOST[:PORT], with port 53 by default.
 func parseAddress(text string) (string, error) {
 	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return net.JoinHostPort(at.String(), "53"), nil
@@ -204,7 +202,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	}
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
-		// The user may lack permission to read Deliveries, or the server may not serve them.
+		// No permission, or the server does not serve Deliveries.
 		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
@@ -254,13 +252,12 @@ func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 
 type delivered struct {
 	*verify.Zone
-	// newest and why are the serial and the reason of an unsettled zone.
+	// newest and why are of an unsettled zone.
 	newest serial.Serial
 	why    string
 }
 
-// readDelivered reads the delivered zone: the current content, or that at settledSerial if the zone is unsettled
-// (S7.2, S7.5).
+// readDelivered reads the current content, or that at settledSerial of an unsettled zone (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
@@ -271,7 +268,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
-	// The Zone is read after the entries: if settledSerial is older, the entries are not settled.
+	// Read after the entries: an older settledSerial proves them unsettled.
 	zones := r.client.KubizoneV1alpha1()
 	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {
@@ -345,7 +342,6 @@ func (r *Result) printText(out io.Writer) error {
 	return err
 }
 
-// listFaults describes the faults of a server, in lines.
 func listFaults(r verify.Report) []string {
 	var lines []string
 	if r.Error != "" {

@@ -1,12 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install makes the API group bind9.kubi.zone known to a scheme, with its defaults and field selectors.
+// Package install adds the API group bind9.kubi.zone to a scheme, with its defaults and field selectors.
 //
-// It promises: (1) the defaults are set here and nowhere else.
+// It promises: (1) the defaults are set only here.
 //
-// It does not know storage, validation or the server; package install of kubizone makes the scheme of a server of both
-// groups.
+// It does not know storage, validation or the server; package install of kubizone makes the scheme for both groups.
 //
 // Read install.go.
 //

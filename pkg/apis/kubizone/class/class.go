@@ -19,19 +19,19 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// LabelNamespaceName is the label that kube-apiserver gives every namespace: its name.
+// LabelNamespaceName is kube-apiserver's label with a namespace's name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
-// MessageNoClass is the message of Ready with the reason NoClass.
+// MessageNoClass is the message of Ready for the reason NoClass.
 const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
 
-// IsDefault reports that the class is a default class: it delivers zones that name none.
+// IsDefault reports whether the class delivers zones that name no class.
 func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace with these labels. If spec.namespaces is absent, a
-// default class delivers those of every namespace, any other class those of none.
+// Admits reports whether the class may deliver zones of a namespace with these labels. Without spec.namespaces, a
+// default class delivers zones of every namespace, any other class none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
@@ -47,7 +47,7 @@ func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bo
 	return err == nil && selector.Matches(labels.Set(of))
 }
 
-// EveryView in spec.views of a class stands for every view.
+// EveryView in spec.views means every view.
 const EveryView = "*"
 
 // Delivers reports whether the class delivers zones of a view (S1.9).
@@ -59,21 +59,21 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
-// HasNameServers reports whether the provider of the class has name servers of its own for each zone, so the NS at the
-// apex of a zone are not delivered (S6.15).
+// HasNameServers reports whether the class's provider has its own name servers for each zone: NS at the apex are
+// not delivered (S6.15).
 func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
 		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
 }
 
 const (
-	// hashWidth is the number of hexadecimal digits of the hash in the name of a Delivery.
+	// hashWidth is in hexadecimal digits.
 	hashWidth = 10
 	maxName   = 253
 )
 
-// DeliveryName is the metadata.name of the Delivery of a Zone, by its name and uid, with a class: `<zone>-<hash>`, the
-// zone's name shortened if it is long.
+// DeliveryName returns the name of the Delivery for a Zone and a class: ZONE-HASH, with the zone's name shortened
+// if necessary.
 func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
 	kind := cmp.Or(ref.Kind, v1alpha1.KindDNSClass)
 	sum := sha256.Sum256([]byte(string(uid) + "\x00" + string(kind) + "\x00" + ref.Name))
@@ -83,8 +83,7 @@ func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) st
 	return zone + "-" + hex.EncodeToString(sum[:])[:hashWidth]
 }
 
-// providerBlocks are the fields of DNSClassSpec that are provider blocks, each a pointer to a type whose name ends in
-// Provider, with their names in JSON.
+// providerBlocks are the pointer fields of DNSClassSpec to types named *Provider, with their JSON names.
 var providerBlocks = func() (blocks []reflect.StructField) {
 	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {
 		if field.Type.Kind() == reflect.Pointer && strings.HasSuffix(field.Type.Elem().Name(), "Provider") {
@@ -95,7 +94,7 @@ var providerBlocks = func() (blocks []reflect.StructField) {
 	return blocks
 }()
 
-// Providers are the kinds of provider, each named as its block in the spec of a DNSClass.
+// Providers returns the kinds of provider, named after blocks of DNSClassSpec.
 func Providers() []string {
 	kinds := make([]string, len(providerBlocks))
 	for i, block := range providerBlocks {
@@ -104,7 +103,7 @@ func Providers() []string {
 	return kinds
 }
 
-// ProvidersOf are the kinds whose blocks the spec has. A valid one has exactly one.
+// ProvidersOf returns the kinds of the spec's blocks: exactly one if valid.
 func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	value := reflect.ValueOf(spec).Elem()
 	for _, block := range providerBlocks {
@@ -115,7 +114,7 @@ func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	return kinds
 }
 
-// ProviderOf is the kind of provider of a class; empty where the spec has no block that this version knows.
+// ProviderOf returns the kind of provider of a class, "" without a known block.
 func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	for _, kind := range ProvidersOf(spec) {
 		return kind
@@ -123,8 +122,8 @@ func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	return ""
 }
 
-// NameOf is the name by which everything but the API keys the class that a Zone or a Delivery of a namespace refers to:
-// that of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster, which a DNSClass cannot have as its name (S11.30).
+// NameOf returns the key of a class outside the API: the name of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster,
+// which no DNSClass can have (S11.30).
 func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		return namespace + "/" + ref.Name
@@ -132,7 +131,7 @@ func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	return ref.Name
 }
 
-// RefOf is the reference that NameOf has the name of.
+// RefOf returns the reference for a name by NameOf.
 func RefOf(name string) v1alpha1.DNSClassReference {
 	if _, cluster, ok := SplitCluster(name); ok {
 		return v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: cluster}
@@ -140,17 +139,17 @@ func RefOf(name string) v1alpha1.DNSClassReference {
 	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
 }
 
-// SplitCluster returns the Bind9Cluster that a class of this name is; false: it is a DNSClass.
+// SplitCluster returns the Bind9Cluster of a class by its name; false: a DNSClass.
 func SplitCluster(name string) (namespace, cluster string, ok bool) {
 	return strings.Cut(name, "/")
 }
 
-// catalogSuffix is of no zone of the public DNS (RFC 6761), and catalogs are transferred by key alone.
+// catalogSuffix is outside the public DNS (RFC 6761); catalogs are transferred by key alone.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster is the class that a Bind9Cluster is for the zones of its own namespace that name it (S11.30). It has the
-// cluster's metadata, and no default of a field of a Zone. Its generation is always 1, because no setting of the
-// cluster changes the class: a change of the number of servers makes no provider anew.
+// OfCluster returns the class of a Bind9Cluster for zones of its namespace (S11.30), with the cluster's metadata
+// and no defaults for Zones. The generation is always 1: no setting of the cluster changes the class, so a new
+// number of servers recreates no provider.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
@@ -163,7 +162,7 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 			Views:      []string{EveryView},
 			Bind9: &v1alpha1.Bind9Provider{
 				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name},
-				// Both are labels, so no two clusters have one catalog.
+				// Both are labels, so no two clusters share a catalog.
 				CatalogZone: cluster.Name + "." + cluster.Namespace + "." + catalogSuffix,
 			},
 		},
@@ -171,8 +170,8 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	}
 }
 
-// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer is put there before a zone is
-// delivered and stays as long as the cluster: its servers follow the catalog from then on, also an empty one.
+// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer is set before the first
+// delivery and stays as long as the cluster: its servers follow the catalog, even if empty.
 func InUse(cluster *bind9.Bind9Cluster) bool {
 	return slices.Contains(cluster.Finalizers, v1alpha1.FinalizerDelivery)
 }

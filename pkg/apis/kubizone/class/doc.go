@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class says what a DNSClass and a zone are to each other, for the server that admits zones to classes and
-// for the controller that delivers them, and which kind of provider a class has.
+// Package class relates DNSClasses to zones, for the server's admission and the controller's delivery, and tells
+// the provider of a class.
 //
-// It promises: (1) what the server admits by Admits and Delivers the controller delivers by them, given the same
-// labels; (2) a selector that does not parse selects nothing; (3) DeliveryName is the same for ever for one zone and
-// one class, and differs between two zones of one name that stood one after the other; (4) each provider block of
-// DNSClassSpec is a kind of provider.
+// It promises: (1) for the same labels, the controller delivers by Admits and Delivers as the server admits; (2) an
+// invalid selector selects nothing; (3) DeliveryName is constant for a zone and a class, and differs between
+// successive zones of a name; (4) each provider block of DNSClassSpec is a kind of provider.
 //
-// It does not know where classes and namespaces are kept.
+// It does not know the storage of classes and namespaces.
 //
 // Read class.go, then servers.go.
 package class

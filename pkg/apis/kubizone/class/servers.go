@@ -17,13 +17,13 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// ModeOf is how zones reach the servers of a class.
+// ModeOf returns the mode of a block, by default Catalog.
 func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary is the name of the list of the hidden primary's addresses in the configuration of a signer: its zones
-// name the list, so they follow a change of the addresses.
+// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration: zones that name the
+// list follow a change of addresses.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND 9 server of a class with a block bind9.
@@ -31,30 +31,29 @@ type Server struct {
 	Namespace, Name string
 	UID             types.UID
 	Created         time.Time
-	// Address is where it answers queries, with or without a port; "" where that is not known yet.
+	// Address answers queries, with or without a port; "": unknown.
 	Address string
-	// Key names the Secret with its TSIG key; nil: it has none, and is known by its address.
+	// Key names the Secret with the TSIG key; nil: the server is known by address.
 	Key *v1alpha1.SecretReference
-	// Primary and Signer: its role is that one.
+	// Primary and Signer tell the role.
 	Primary, Signer bool
 	Agent           Agent
 }
 
-// Agent is where the agent of a server is reached, and by which Secrets.
+// Agent has URL and Secrets of a server's agent.
 type Agent struct {
 	// URL is https, or http with PlainHTTP.
 	URL       string
 	PlainHTTP bool
-	// Token names the bearer token.
-	Token v1alpha1.SecretKeyReference
-	// Authorities are certificates in PEM that the agent's certificate is verified with. With AuthoritiesKey they are
-	// that value of the Secret of Token. Without both they are those of the system.
+	Token     v1alpha1.SecretKeyReference
+	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token.
+	// Without both the system's are used.
 	Authorities    []byte
 	AuthoritiesKey string
 }
 
-// ServersOf returns the servers of a class with a block bind9, each once, sorted by namespace and name (S11.13).
-// clusterOf returns a Bind9Cluster, nil if there is none.
+// ServersOf returns the servers of a class with a block bind9, each once, by namespace and name (S11.13). clusterOf
+// returns a Bind9Cluster, nil for none.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9
@@ -63,12 +62,13 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
 			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
 		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
-			// The authors of an instance choose its labels, and a server of the class gets all of its zones.
+			// The authors of an instance choose its labels, and a server of the class gets all zones: namespaces
+			// are required.
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
 		if !selected {
-			continue // most are: each class of a fleet is asked for its servers every few seconds
+			continue // most: each class of a fleet is evaluated every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
@@ -80,7 +80,7 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
 }
 
-// ServerNamespaces are those in which a class with a block bind9 may have servers.
+// ServerNamespaces returns the namespaces of possible servers, for a class with a block bind9.
 func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	var all []string
 	if ref := of.Spec.Bind9.ClusterRef; ref != nil {
@@ -93,7 +93,7 @@ func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	return slices.Compact(all)
 }
 
-// ServerOf is a Bind9Instance as a server. Of one that is deleted or stopped nothing is left that could be asked.
+// ServerOf returns a Bind9Instance as a server; false for a deleted or stopped instance.
 func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
 	if stopped || instance.DeletionTimestamp != nil {
@@ -110,7 +110,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 		server.Address = instance.Status.Addresses[0]
 	}
 	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil && !server.Signer {
-		secret = ref.Name + "-tsig" // which the servers of a cluster have in common
+		secret = ref.Name + "-tsig" // shared by the cluster
 	}
 	if secret != "" {
 		server.Key = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: secret}
@@ -118,7 +118,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// agentOf is the agent of an instance: that of the fleet has its token and its authority in one Secret.
+// agentOf returns the agent of an instance. The fleet's has token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -135,8 +135,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. Every
-// server of the class has all that its catalog lists, so consent to some of them is no consent.
+// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver.
+// Servers get all zones of the catalog: partial consent is no consent.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {
@@ -150,7 +150,7 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 	}
 	delivers := of.Spec.Namespaces
 	if delivers == nil {
-		return !IsDefault(of) // which delivers no zone
+		return !IsDefault(of) // it delivers no zone
 	}
 	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
 		return false
@@ -159,7 +159,7 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 		if name == instance.Namespace || slices.Contains(consents.Names, name) {
 			continue
 		}
-		// The label that each namespace has by its name is all that is known of it here.
+		// Here only the label with the namespace's name is known.
 		selector, err := metav1.LabelSelectorAsSelector(consents.Selector)
 		if err != nil || selector.Empty() || !selector.Matches(labels.Set{LabelNamespaceName: name}) {
 			return false

@@ -53,9 +53,9 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 		}
 		switch label {
 		case v1alpha1.FieldRecordType:
-			// Types are compared in upper case, whatever a Record wrote (S4.5).
+			// Types are compared in upper case (S4.5).
 			value = strings.ToUpper(value)
-		case v1alpha1.FieldRecordFQDN: // of a Zone too; a dot at its end may be missing
+		case v1alpha1.FieldRecordFQDN: // of a Zone, too; the final dot is optional
 			if value = strings.ToLower(value); value != "" && !strings.HasSuffix(value, ".") {
 				value += "."
 			}

@@ -21,24 +21,23 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the version the generic server holds objects of kubi.zone in. Its Go types are those of
-// v1alpha1, and so it is with bind9.kubi.zone.
+// InternalGroupVersion is the version in which the generic server holds objects of kubi.zone. Its Go types are
+// v1alpha1's, as for bind9.kubi.zone.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 }
 
-// StoredVersions are those that objects are stored in, one of each group.
+// StoredVersions are the versions in storage, one per group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
-// servedVersions are those of all groups.
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
 
-// Install registers all groups in a scheme, in every version and as the internal one.
+// Install registers all groups in a scheme, in every version and the internal version.
 func Install(scheme *runtime.Scheme) {
-	// The order matters: ObjectKinds answers in the order of registration, and what takes the first means the version
-	// that is served.
+	// The order matters: ObjectKinds answers in the order of registration, and callers take the first, which has to
+	// be the served version.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
@@ -51,12 +50,11 @@ func Install(scheme *runtime.Scheme) {
 	scheme.AddKnownTypes(internalOf(autoscalingv1.SchemeGroupVersion), &autoscalingv1.Scale{})
 }
 
-// typePackages are the packages of the types of all groups.
 var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath(),
 	reflect.TypeFor[acme.ChallengePayload]().PkgPath()}
 
-// addVersions registers v1alpha1 of all groups with what a server needs of them beside the types: defaults, query
-// parameters and field selectors; and the Scale that the subresource scale of a Bind9Cluster answers with.
+// addVersions registers v1alpha1 of all groups with defaults, query parameters and field selectors; and the Scale
+// of a Bind9Cluster's subresource.
 func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(bind9install.AddToScheme(scheme))
@@ -66,17 +64,16 @@ func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(addConversionFuncs(scheme))
 }
 
-// Registry is a scheme with its codecs. Each call of New makes a new one, so that none is shared.
+// Registry is a scheme with its codecs.
 type Registry struct {
-	// Scheme knows both groups, and the meta types of the unversioned group that every server answers with.
+	// Scheme has both groups, and the unversioned meta types of every server.
 	Scheme *runtime.Scheme
-	// Codecs encode and decode the types of Scheme; strict where a client asks for field validation.
-	Codecs serializer.CodecFactory
-	// ParameterCodec reads the query parameters of the subresources.
+	// Codecs are strict if a client requests field validation.
+	Codecs         serializer.CodecFactory
 	ParameterCodec runtime.ParameterCodec
 }
 
-// New returns a Registry of its own. Further groups may be installed into its Scheme before Codecs is first used.
+// New returns a Registry of its own. Further groups may be installed into Scheme before the first use of Codecs.
 func New(further ...func(*runtime.Scheme)) Registry {
 	scheme := runtime.NewScheme()
 	Install(scheme)
@@ -87,8 +84,8 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served is a scheme of what the server answers with alone: in OpenAPI the internal version would be one that clients
-// may ask for.
+// Served returns a scheme of the served types only: in OpenAPI the internal version would look like a choice for
+// clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)
@@ -99,15 +96,15 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec is how the objects stand in etcd: protobuf, of which a Zone takes half the octets and a twentieth of
-// the time of JSON to read. It reads every form.
+// StorageCodec encodes protobuf: a Zone takes half the octets of JSON and a twentieth of the time to read. It
+// decodes every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})
 }
 
-// addUnversioned registers what the generic server encodes outside of any group of ours: errors, discovery and list
-// options under "v1".
+// addUnversioned registers the generic server's types outside our groups: errors, discovery and list options under
+// "v1".
 func addUnversioned(scheme *runtime.Scheme) {
 	core := schema.GroupVersion{Group: "", Version: "v1"}
 	metav1.AddToGroupVersion(scheme, core)

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Limits of a Delivery's status, which is written with every delivered change.
+// Limits of a Delivery's status, written with every delivered change.
 const (
 	maxDeliveryServers = 1000
 	maxIntentRRsets    = 1000
@@ -27,7 +27,7 @@ const (
 	maxRefusal         = 256
 )
 
-// Delivery validates a new Delivery. The name follows from zone and class, so they have one Delivery.
+// Delivery validates a new Delivery. The name follows from zone and class: they have one Delivery.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec

@@ -29,21 +29,20 @@ import (
 
 // Limits of a DNSClass.
 const (
-	// MaxServers bounds the secondaries, and the addresses in alsoNotify.
+	// MaxServers bounds the secondaries, and alsoNotify.
 	MaxServers = 100
-	// MaxClassNamespaces bounds the namespaces named by a class. A selector has no bound.
+	// MaxClassNamespaces bounds the names of namespaces. A selector has no bound.
 	MaxClassNamespaces = 1000
-	// MaxClassViews bounds the views named by a class; "*" is all.
+	// MaxClassViews bounds the views; "*" is all.
 	MaxClassViews = 100
 	// MinDriftInterval and MaxDriftInterval bound driftInterval.
 	MinDriftInterval = time.Minute
 	MaxDriftInterval = 7 * 24 * time.Hour
-	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller repeats its last writes only
-	// after the earlier calls can no longer arrive, so longer calls would prolong that wait.
+	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls
+	// can no longer arrive before it repeats its last writes.
 	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
-	// maxInstanceSelections bounds the server selectors of a class, maxInstanceNamespaces the namespaces of a
-	// selector.
+	// maxInstanceSelections bounds the selectors of a class, maxInstanceNamespaces the namespaces of each.
 	maxInstanceSelections = 16
 	maxInstanceNamespaces = 64
 	maxPrimaries          = 16
@@ -88,7 +87,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	spec := &of.Spec
 	var errs field.ErrorList
 	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
-		// Any other text would count as false, even if true was meant.
+		// Any other text would count as false.
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text,
 			[]string{"true", "false"}))
 	}
@@ -110,8 +109,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers validates name servers for zones of any name: a host with addresses must be relative, to
-// lie in each zone.
+// validateDefaultServers requires relative names for hosts with addresses: they lie in each zone.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -124,17 +122,15 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	return errs
 }
 
-// providerRules validate a kind of provider.
 type providerRules struct {
-	// validate returns the errors of the provider's block of the spec.
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
-	// warn returns warnings about the block; nil: there are none.
+	// warn returns warnings about the block; nil: none.
 	warn func(spec *v1alpha1.DNSClassSpec) []string
-	// server returns the server that the class writes to; nil if servers fetch.
+	// server returns the server to which the class writes; nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
-// providers has a row for each of class.Providers, by block name, as a test checks.
+// providers has a row for each of class.Providers, as a test checks.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
@@ -193,7 +189,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
-		// No peer would be known by address or key: the zones would be Ready at once without any server.
+		// Without a peer the zones would be Ready at once.
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
@@ -217,7 +213,6 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	return errs
 }
 
-// validateSigner checks that the signer is another secondary of the class, with signs: true.
 func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *field.Path) field.ErrorList {
 	at := path.Child("signer")
 	switch {
@@ -233,8 +228,7 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 validates the block bind9. A selector needs namespaces, or servers of every team with the same
-// labels would match.
+// validateBind9 requires namespaces for a selector: any team's servers could match its labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -269,8 +263,7 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	return append(errs, validateMode(servers, path)...)
 }
 
-// validateMode checks the fields that belong to a single mode. In another mode they are refused, since they would
-// have no effect.
+// validateMode refuses the fields of another mode: they would have no effect.
 func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
@@ -317,8 +310,8 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// validateServerAddress validates an IP address with or without a port. seen has the previous addresses of the list,
-// by default with port 53.
+// validateServerAddress validates an IP address with or without a port. seen has the previous addresses, by default
+// with port 53.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -409,7 +402,7 @@ func validateHost(host, text string, path *field.Path) field.ErrorList {
 	for _, wrong := range utilvalidation.IsDNS1123Subdomain(lower) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host is neither an IP address nor a host name: "+wrong))
 	}
-	// The C library's resolver takes 0x7f.1 and 2130706433 for addresses, so names resembling addresses are refused.
+	// The C library's resolver takes 0x7f.1 and 2130706433 for addresses.
 	if last := lower[strings.LastIndexByte(lower, '.')+1:]; len(errs) == 0 && looksNumeric(last) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: "+
 			"write the address in full (192.0.2.1), or a host name"))
@@ -455,7 +448,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
-// validateServerURL validates the base URL of a webhook. secure is set for https.
+// validateServerURL sets secure for https.
 func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
@@ -469,7 +462,7 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
-		// The parser's error repeats the text, which may contain a password.
+		// The parser's error repeats the text, with a possible password.
 		return false, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no URL: "+example)}
 	}
 	secure = parsed.Scheme == "https"
@@ -519,8 +512,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle validates PEM certificates, which may be absent. The error leaves out the bundle, which is long
-// and unreadable.
+// validateCABundle leaves the bundle, long and unreadable, out of the error.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -528,7 +520,7 @@ func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// checkCABundle returns the fault of PEM certificates; "": none.
+// checkCABundle returns the fault of PEM certificates, "" for none.
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
@@ -576,7 +568,7 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice checks that a value is one of the choices, or absent: there is a default.
+// validateChoice allows a default by absence.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -584,7 +576,7 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange checks that a number is from 1 to most, or absent: there is a default.
+// validateRange allows 1 to most, or a default by absence.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil
@@ -592,7 +584,7 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-// DNSClassWarnings returns a warning for each valid field with a probable mistake.
+// DNSClassWarnings returns a warning for each valid field that is probably a mistake.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec
@@ -650,8 +642,7 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo returns the server that a class writes to, and the path of the field; "spec" and "" without such a
-// server.
+// writesTo returns the server to which a class writes, and the field's path; "spec" and "" without.
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {

@@ -20,10 +20,10 @@ import (
 // MaxDS bounds status.dnssec.ds (S12.3), as law.MaxDS does.
 const MaxDS = 16
 
-// digestOctets are the lengths of digests by type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
+// digestOctets has the lengths of digests by type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
 var digestOctets = map[int32]int{1: 20, 2: 32, 4: 48}
 
-// zoneSigning are the zone-signing algorithms in IANA's registry of DNSSEC algorithm numbers.
+// zoneSigning are the zone-signing algorithms in IANA's registry.
 var zoneSigning = []int32{3, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 23, 253, 254}
 
 func validateZoneDNSSEC(dnssec *v1alpha1.ZoneDNSSEC) field.ErrorList {

@@ -24,9 +24,9 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size of an object, and half of that the spec.
+	// MaxFleetOctets bounds the stored size, and half of that the spec.
 	MaxFleetOctets = 64 << 10
-	// MaxServersOfRole bounds the servers of each role of a cluster.
+	// MaxServersOfRole bounds the servers per role of a cluster.
 	MaxServersOfRole = 100
 
 	maxTolerations  = 32
@@ -40,12 +40,12 @@ const (
 	longestSuffix   = "-secondary-99" // of the instances of a cluster
 )
 
-// BINDVersions are the supported release series of BIND.
+// BINDVersions are the supported releases of BIND.
 var BINDVersions = []string{"9.18", "9.20"}
 
 // FleetRules are the platform's rules for all servers.
 type FleetRules struct {
-	// Repositories are the allowed image repositories. With a trailing slash an entry allows everything below it.
+	// Repositories are the allowed image repositories. A trailing slash allows everything below.
 	Repositories []string
 }
 
@@ -59,8 +59,8 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with a registry. Without a registry
-	// the node's configuration would decide where the image comes from.
+	// imageRepository matches a repository of OCI's distribution specification with a registry: without a registry
+	// the node's configuration would choose.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -112,8 +112,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is the size of the status, had the former
-// size.
+// FleetStatusUpdate validates a status written by a controller. octets is the size, had the former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -128,8 +127,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject validates the common parts of new objects. Instances are named after clusters, with up to
-// longest more characters, and Services after instances: a Service needs an RFC 1035 label.
+// validateNewFleetObject bounds names: instances are named after clusters, with up to longest more characters, and
+// Services after instances, by RFC 1035 labels.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -224,7 +223,7 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	return errs
 }
 
-// validateExternal validates a server that runs elsewhere. Settings of pods are refused: they would have no effect.
+// validateExternal refuses settings of pods for a server elsewhere: they would have no effect.
 func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
@@ -290,8 +289,8 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage validates an image. The platform, not the author of the object, chooses the images that run in its
-// pods (S11.5).
+// validateImage allows the platform's images only: the author of the object does not choose the images of its pods
+// (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
 		return nil
@@ -395,7 +394,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration validates a toleration like kube-apiserver, which would otherwise refuse the pod.
+// validateToleration checks as kube-apiserver does, which would otherwise refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
@@ -439,7 +438,7 @@ func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateAmount returns the amount of a resource; 0 if absent.
+// validateAmount returns 0 if absent.
 func validateAmount(of bind9.Quantity, path *field.Path) (resource.Quantity, field.ErrorList) {
 	if of == "" {
 		return resource.Quantity{}, nil
@@ -478,8 +477,7 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	})...)
 }
 
-// Bind9ClusterWarnings returns warnings about valid but probably mistaken fields of a cluster, or of a provider's
-// clusters.
+// Bind9ClusterWarnings warns of valid but probably mistaken fields of a cluster, or of a provider's clusters.
 func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	var warnings []string
 	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
@@ -500,7 +498,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of address lists with exclusions only: BIND denies a client without a matching element.
+// configWarnings warns of lists of exclusions: BIND denies a client without a matching element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -520,10 +518,10 @@ func configWarnings(config *bind9.Config) []string {
 // maxListEntries bounds an address list (S11.4).
 const maxListEntries = 256
 
-// addressWords are the built-in lists of BIND, which ignores their case.
+// addressWords are BIND's built-in lists, in any case.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// validateAddressList validates BIND's grammar of an address_match_list, without keys, named lists and nested lists.
+// validateAddressList accepts BIND's address_match_list without keys, named lists and nested lists.
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {
@@ -533,7 +531,7 @@ func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	})
 }
 
-// checkListEntry returns the fault of an element of an address list; "": none.
+// checkListEntry returns the fault of an element, "" for none.
 func checkListEntry(entry string) string {
 	const forms = "write any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24 or 2001:db8::/32, " +
 		"with ! before what is excluded"

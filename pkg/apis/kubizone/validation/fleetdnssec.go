@@ -18,16 +18,14 @@ import (
 )
 
 const (
-	maxPolicies = 16
-	// maxPolicyTime bounds each time in a policy.
+	maxPolicies   = 16
 	maxPolicyTime = 10 * 365 * 24 * time.Hour
 )
 
-// builtinPolicies are the policies of BIND, which cannot be redefined.
+// builtinPolicies cannot be redefined.
 var builtinPolicies = []string{"default", "insecure", "none"}
 
-// validateClusterDNSSEC validates spec.dnssec of a cluster. of is the storage of the cluster, the default for the
-// signer's.
+// validateClusterDNSSEC takes of, the cluster's storage, as default for the signer's.
 func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
 	if dnssec == nil {
 		return nil
@@ -57,7 +55,7 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	})...)
 }
 
-// validatePolicyTimes validates the times of a policy as BIND does on load.
+// validatePolicyTimes checks as BIND does on load.
 func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
 	timing := policy.Timing
 	if timing == nil {

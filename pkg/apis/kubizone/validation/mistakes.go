@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A fault is a probable mistake in a valid text, phrased to follow the quoted text in a sentence; "" for none.
+// A fault is a probable mistake in a valid text, phrased to follow the quoted text; "" for none.
 
-// RecordWarnings returns a warning for each valid field with a probable mistake (S5.14), as far as the Record alone
-// shows. Data is compared as written, since every write comes here.
+// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14), as far as the Record
+// alone shows. Data is compared as written: every write comes here.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -54,12 +54,11 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// valueFaults check a single value at an owner.
 var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
 }
 
-// besideFault checks values against each other, and returns index and fault of the first faulty value.
+// besideFault compares values, and returns index and fault of the first faulty value.
 func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -100,7 +99,7 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 
 var protocols = []string{"_tcp", "_udp", "_sctp"}
 
-// repeatFault checks for an absolute name ending in the same two or more labels twice.
+// repeatFault finds an absolute name that ends in the same two or more labels twice.
 func repeatFault(text string) string {
 	whole := strings.ToLower(text)
 	if !strings.HasSuffix(whole, ".") {
@@ -175,7 +174,7 @@ func tagFault(_, text string) string {
 // caaTags are the tags in IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
-// policyFault checks a TXT value that resembles an SPF or DMARC policy.
+// policyFault checks a TXT that resembles an SPF or DMARC policy.
 func policyFault(owner, text string) string {
 	text = strings.ToLower(rdata.Unquote(text))
 	words := strings.Fields(text)
@@ -192,13 +191,13 @@ func policyFault(owner, text string) string {
 // spfEnds are the usual last words of SPF policies.
 var spfEnds = []string{"-all", "~all", "?all", "+all"}
 
-// isDMARCOwner reports whether receivers look for a DMARC policy at a name. NAME._report._dmarc only permits reports.
+// isDMARCOwner matches the names of DMARC policies. NAME._report._dmarc only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"
 }
 
-// dmarcFault checks a DMARC policy in lower case.
+// dmarcFault expects lower case.
 func dmarcFault(text string) string {
 	for tag := range strings.SplitSeq(text, ";") {
 		key, value, _ := strings.Cut(tag, "=")
@@ -215,13 +214,13 @@ func dmarcFault(text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// TTLs outside of these bounds, in seconds, give a Warning.
+// TTLs outside these bounds, in seconds, give a warning.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400
 )
 
-// ttlWarnings checks spec.ttl. rule is the rule to cite.
+// ttlWarnings cites rule.
 func ttlWarnings(ttl *int32, rule string) []string {
 	switch {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
@@ -259,15 +258,15 @@ func zoneNameFault(text string) string {
 	return ""
 }
 
-// publicTops are top-level domains besides those of countries, which have two letters.
+// publicTops are top-level domains besides those of countries.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
 // written are networks often written in the order of an address. Their reverse zones belong to no public network.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault checks for a reverse zone with its labels, those before in-addr.arpa, in the order of an address:
-// this order gives one of the written networks, or the other gives no network.
+// forwardFault finds a reverse zone whose labels before in-addr.arpa are in the order of an address: this order
+// gives one of the written networks, or the other order gives no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {
@@ -287,14 +286,13 @@ func forwardFault(labels []string) string {
 		reverseZone(octets), forward)
 }
 
-// networkOf returns the address that begins with the octets; the others are 0.
+// networkOf returns the address that begins with the octets.
 func networkOf(octets []byte) netip.Addr {
 	var all [4]byte
 	copy(all[:], octets)
 	return netip.AddrFrom4(all)
 }
 
-// parseOctets parses labels if all are octets of an IPv4 address.
 func parseOctets(labels []string) (octets []byte, ok bool) {
 	for _, label := range labels {
 		n, err := strconv.ParseUint(label, 10, 8)
@@ -314,7 +312,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault checks for a contact in the form of a name relative to the zone. zone is zero if unknown.
+// contactFault finds a contact in the form of a name relative to the zone, zero if unknown.
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""
@@ -328,7 +326,7 @@ func contactFault(contact string, zone name.Name) string {
 		strings.TrimSuffix(address, "."))
 }
 
-// localWarnings warns of a loopback, link-local or unspecified address in a class without allowLocalAddresses.
+// localWarnings warns of a loopback, link-local or unspecified address without allowLocalAddresses.
 func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
 	address, err := netip.ParseAddr(text)
 	if at, err2 := netip.ParseAddrPort(text); err2 == nil {

@@ -12,9 +12,9 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors drops the errors that the object had before, so that an update is refused for its changes only. An
-// error that moved within its list counts as the same, and a list that is too long may shrink. before is called only
-// if there are errors.
+// onlyNewErrors drops errors that the object had before: an update is refused for its changes only. An error that
+// moved within its list counts as the same, and a list that is too long may shrink. before is only called after
+// errors.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil

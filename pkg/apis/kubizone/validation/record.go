@@ -41,7 +41,7 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
-// validateOnConflict validates the annotation that has a refused Record wait (S2.14).
+// validateOnConflict checks the annotation of S2.14.
 func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	value, ok := after.Annotations[v1alpha1.AnnotationOnConflict]
 	if was, had := before.Annotations[v1alpha1.AnnotationOnConflict]; !ok || value == v1alpha1.OnConflictWait || had && value == was {
@@ -95,7 +95,7 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 	return rrtype, nil
 }
 
-// validateDomainName validates the name of a Record or Zone (S1.1, S1.3).
+// validateDomainName checks S1.1 and S1.3.
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
@@ -112,7 +112,7 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 	return nil
 }
 
-// validateOwnerName validates the text of a name (S1.2, S1.3).
+// validateOwnerName checks S1.2 and S1.3.
 func validateOwnerName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err != nil {
@@ -160,7 +160,7 @@ func validateNamespace(text string, path *field.Path) field.ErrorList {
 	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
 }
 
-// validateObjectName validates the metadata.name of another object. missing is the message for an empty name.
+// validateObjectName uses missing as the message for an empty name.
 func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, missing)}
@@ -168,8 +168,8 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds checks a number of seconds from least up, or absent: then it has a default or is inherited. The
-// type keeps the number within RFC 2181 §8.
+// validateSeconds allows an absent value, which has a default or is inherited. The type keeps the number within RFC
+// 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
@@ -177,7 +177,7 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// validateTypeAtName checks S5.6 for a type and a name without other records.
+// validateTypeAtName checks S5.6 without other records.
 func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *field.Path) field.ErrorList {
 	switch rrtype {
 	case rdata.CNAME:
@@ -243,7 +243,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
-// validateValue validates a value and returns its minimum length on the wire: relative names count without the zone.
+// validateValue returns the minimum length on the wire: relative names count without the zone.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
@@ -259,7 +259,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// rejectAddress refuses an address in place of a host name: it would be published as a name (S5.1).
+// rejectAddress refuses an address in place of a host: it would be published as a name (S5.1).
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {
@@ -276,7 +276,6 @@ func rejectAddress(value rdata.Value) error {
 		value.Type, use)
 }
 
-// rejectValue returns an error for each message of a check of Kubernetes.
 func rejectValue(value string, messages []string, path *field.Path) (errs field.ErrorList) {
 	for _, message := range messages {
 		errs = append(errs, field.Invalid(path, cut(value), message))
@@ -291,7 +290,6 @@ func rejectError(value string, err error, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, cut(value), err.Error())}
 }
 
-// validateEach validates the elements of a list of at most most elements.
 func validateEach[T any](list []T, most int, path *field.Path, judge func(one T, at *field.Path) field.ErrorList) (errs field.ErrorList) {
 	if n := len(list); n > most {
 		return field.ErrorList{field.TooMany(path, n, most)}
@@ -302,7 +300,7 @@ func validateEach[T any](list []T, most int, path *field.Path, judge func(one T,
 	return errs
 }
 
-// validateSet is validateEach for texts, and refuses duplicates.
+// validateSet also refuses duplicates.
 func validateSet(list []string, most int, path *field.Path, judge func(text string, at *field.Path) field.ErrorList) field.ErrorList {
 	seen := map[string]bool{}
 	return validateEach(list, most, path, func(text string, at *field.Path) (errs field.ErrorList) {
@@ -318,7 +316,6 @@ func validateNamespaces(all []string, most int, path *field.Path) field.ErrorLis
 	return validateSet(all, most, path, validateNamespace)
 }
 
-// cut shortens a value for a message.
 func cut(text string) string {
 	const most = 200
 	runes := []rune(text)

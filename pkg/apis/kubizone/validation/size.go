@@ -14,20 +14,20 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of the stored size of an object, in octets of its protobuf form with managedFields (S5.10). Each write of a
-// Record also writes its Zone, and etcd's log and every server keep both for a while: the size bounds the cost of a
-// small write for all tenants.
+// Limits of an object in octets of its stored protobuf form with managedFields (S5.10). Each write of a Record also
+// writes its Zone, and etcd's log and every server keep both for a while: the size bounds the cost of a small write
+// for all tenants.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
 	// MaxZoneSpecOctets bounds the spec.
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is reserved for the status and the managedFields of its writers, so that controllers can write
-	// a status beside a full spec.
+	// maxStatusOctets is reserved for the status and its writers' managedFields: controllers can write beside a
+	// full spec.
 	maxStatusOctets = 16 << 10
 )
 
-// The next steps for an object that is too large.
+// Next steps for an object that is too large.
 const (
 	splitZone     = "delegate names to child zones and give those the rules, or replace several patterns by one with *"
 	splitRecord   = "write the values as several Records of the same name and type"
@@ -69,7 +69,7 @@ func recordSizes(record *v1alpha1.Record) partSizes {
 	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// validateOctets refuses a field of n octets if n exceeds limit and the former size was.
+// validateOctets allows a field beyond limit to keep its size or shrink.
 func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil
@@ -79,7 +79,6 @@ func validateOctets(path *field.Path, what string, n, was, limit int, wayOut str
 	return field.ErrorList{refusal.Cite("S5.10", err)}
 }
 
-// validateSpecAndSize is validateSize with a limit for the spec.
 func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, splitSpec string) field.ErrorList {
 	if errs := validateOctets(specPath, "spec", is.spec, was.spec, specLimit, splitSpec); errs != nil {
 		return errs
@@ -101,8 +100,8 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 	return append(errs, validateStatusSize(after, before)...)
 }
 
-// ZoneSize reports a Zone beyond the limits. before is nil for a new Zone. A Zone once too large may keep its size
-// or shrink.
+// ZoneSize reports a Zone beyond the limits. before is nil for a new Zone; a Zone already too large may keep its
+// size or shrink.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
@@ -117,7 +116,7 @@ func validateStatusSize(after, before partSizes) field.ErrorList {
 		"shorten the messages of its conditions, or let fewer field managers write it")
 }
 
-// Limits of the status: a Zone is written with every change of content, so must stay small (S6.13).
+// Limits of the status, which is written with every change of content (S6.13).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

@@ -19,7 +19,7 @@ import (
 const (
 	// MaxUpdateKeyRecords bounds the patterns of an UpdateKey (S13.1).
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size of an UpdateKey, and half of that the spec.
+	// MaxUpdateKeyOctets bounds the stored size, and half of that the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 
@@ -42,7 +42,7 @@ func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
 }
 
-// UpdateKeyStatusUpdate validates a status written by a primary. The name of the key stays that of its first use.
+// UpdateKeyStatusUpdate validates a status written by a primary. The key's name stays that of its first use.
 func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")

@@ -21,7 +21,7 @@ import (
 // maxWarnings bounds the warnings of a response: each is an HTTP header.
 const maxWarnings = 20
 
-// PublishWarnings warns of an annotation kubi.zone/publish-deletions that names no serial (S7.9).
+// PublishWarnings warns of kubi.zone/publish-deletions without a serial (S7.9).
 func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	text := after.Annotations[v1alpha1.AnnotationPublishDeletions]
 	if text == "" || text == before.Annotations[v1alpha1.AnnotationPublishDeletions] {
@@ -34,7 +34,7 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
-// timerWarnings warns of SOA timers so small that secondaries ask all the time, or soon stop to serve the zone.
+// timerWarnings warns of small SOA timers: secondaries ask all the time, or soon stop to serve.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -53,14 +53,14 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	return warnings
 }
 
-// SOA timers below these, in seconds, give a Warning.
+// SOA timers below these, in seconds, give a warning.
 const (
 	minRefresh = 300
 	minRetry   = 60
 	minExpire  = 86400
 )
 
-// ZoneWarnings returns a warning for each valid field of a Zone with a probable mistake.
+// ZoneWarnings returns a warning for each valid field that is probably a mistake.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -96,8 +96,8 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules by which a tenant speaks for names
-// of others.
+// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules by which a tenant speaks for
+// others' names.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -117,7 +117,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// speakingWarnings warns of patterns for underscore labels at names of others: with _acme-challenge.* a namespace
+// speakingWarnings warns of patterns for underscore labels at others' names: with _acme-challenge.* a namespace
 // gets certificates for each name of the zone.
 func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
@@ -140,7 +140,7 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 	return warnings
 }
 
-// ruleWarnings returns the warnings about a rule, whose fields are at path. judge returns those about a pattern.
+// ruleWarnings prefixes path. judge returns the warnings about a pattern.
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {
@@ -170,15 +170,15 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings returns a warning for each valid field of a Delegation with a probable mistake. The decision
-// adds the patterns without a match in its zone.
+// DelegationWarnings returns a warning for each valid field that is probably a mistake. The decision adds patterns
+// without a match in the zone.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
 	return boundWarnings(append(warnings, speakingWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
-// NewZoneWarnings returns ZoneWarnings, and the warnings for the creation of a Zone alone.
+// NewZoneWarnings returns ZoneWarnings, and warnings for the creation alone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := zoneNameFault(zone.Spec.DomainName); fault != "" {
@@ -203,7 +203,7 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	return warnings
 }
 
-// knownName returns the absolute name of an object, if the object shows one; else zero.
+// knownName returns the absolute name that an object shows; else zero.
 func knownName(domainName, fqdn string) name.Name {
 	if name.IsAbsolute(domainName) {
 		n, _ := name.Parse(domainName)

@@ -22,16 +22,16 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone. Every decision in a zone reads the rules, so each list is bounded.
+// Limits of a Zone: every decision in a zone reads the rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses bounds the addresses of all name servers, which a single transaction changes.
+	// MaxAddresses bounds the addresses of all name servers, changed in a single transaction.
 	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
-	// MaxReleaseNow bounds the namespaces in the annotation kubi.zone/release-now (S3.6).
+	// MaxReleaseNow bounds the namespaces in kubi.zone/release-now (S3.6).
 	MaxReleaseNow = 16
 	// MaxVerifyRequest bounds the annotation that requests a comparison, in octets.
 	MaxVerifyRequest = 64
@@ -117,7 +117,7 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow validates the annotation that ends withdrawal periods (S3.6).
+// validateReleaseNow checks the annotation that ends withdrawal periods (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -153,7 +153,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules validates the form of the rules (S4.2–S4.6).
+// validateDelegationRules checks S4.2–S4.6 without other objects.
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
@@ -192,8 +192,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks S6.2 without other objects. domainName is that of the Zone; "": the servers are for
-// zones of any name.
+// validateNameServers checks S6.2 without other objects. domainName "" is for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -225,7 +224,7 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	return errs
 }
 
-// canonicalHost returns the same spelling for all spellings of a host, as far as the zone's name is known.
+// canonicalHost returns the same text for all spellings of a host, if the zone's name is known.
 func canonicalHost(text string, origin name.Name) string {
 	if n, err := name.ParseIn(text, origin); err == nil {
 		return n.String()
@@ -234,7 +233,7 @@ func canonicalHost(text string, origin name.Name) string {
 	return rel.String()
 }
 
-// validateHostName validates a host: as an owner name (S1.2), and as a host name (S5.11).
+// validateHostName requires an owner name (S1.2) and a host name (S5.11).
 func validateHostName(text string, path *field.Path) field.ErrorList {
 	if isWildcard(text) {
 		return field.ErrorList{field.Invalid(path, cut(text), "is a wildcard: name a host")}
@@ -249,13 +248,13 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName validates a contact in name form: an owner name, or any other name of DNS.
+// validateMailboxName accepts an owner name, or any other name of DNS.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// The error is that of an owner name, the likelier intention.
+	// The error is an owner name's, the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
@@ -316,7 +315,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact validates a mail address or a name (S6.5). In name form an "@" in the first label is escaped.
+// validateContact validates a mail address or a name (S6.5). In a name an "@" in the first label is escaped.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

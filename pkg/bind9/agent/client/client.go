@@ -38,10 +38,10 @@ type Client struct {
 
 const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
-	// maxList is the maxAnswer for the list of zones: 250,000 usual names.
+	// maxList is the maxAnswer of the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the wait for the turn and for the rate, since the caller has other servers and zones to work
-	// for. The interval of the slowest dialect is shorter.
+	// maxWait bounds the waits for turn and rate: the caller has other servers. The interval of the slowest dialect
+	// is shorter.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime is the pause after a 429 without Retry-After.
 	pauseTime = 2 * time.Second
@@ -84,8 +84,8 @@ func unsupported(format string, arguments ...any) *Error {
 // Fence is called before each request with changes; an error prevents the request.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, and updates addresses and policy of an existing zone. A bindcar does not show the
-// configuration of a zone, so an existing zone there is left alone.
+// Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which
+// does not show them.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err != nil {
@@ -209,15 +209,13 @@ func statusOf(err error) int {
 	return answered.Status
 }
 
-// hasZone reports whether the server has the zone, loaded or not.
 func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	err := c.sendRequest(ctx, http.MethodGet, path+"/status", nil, nil)
 	switch statusOf(err) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer. So the zone is there if named answers at
-		// all.
+		// bindcar answers 500 for a secondary before its first transfer: the zone is there if named answers at all.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -225,7 +223,6 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	return err == nil, err
 }
 
-// takeTurn waits for earlier requests, and determines the dialect if necessary.
 func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -260,7 +257,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace waits for the rate. It returns an error at once if the wait would exceed maxWait or the end of ctx (C1).
+// waitPace fails at once if the wait would exceed maxWait or the end of ctx (C1).
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)
@@ -285,7 +282,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	}
 }
 
-// sendRequest sends a request and decodes the answer. /health does not count for the rate.
+// sendRequest does not count /health for the rate.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	if path != "/health" {
 		if err := c.waitPace(ctx); err != nil {
@@ -331,7 +328,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// readRefusal returns the error of an answer that is not 2xx, without the server's text, which is untrusted.
+// readRefusal leaves out the server's text, which is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

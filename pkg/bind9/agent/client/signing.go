@@ -20,16 +20,16 @@ type Signing struct {
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
-	// KeyOwner is the owner of the keys, "" for keys added by hand.
+	// KeyOwner is "" for keys added by hand.
 	KeyOwner string
 	// DS are the DS of published key signing keys.
 	DS []protocol.DSRecord
 }
 
-// maxKeys bounds the keys and the DS of a zone: a rollover has two or three of each.
+// maxKeys bounds keys and DS of a zone: a rollover has two or three.
 const maxKeys = 64
 
-// takeAgentTurn is takeTurn for a signer. A bindcar does not report the states of keys.
+// takeAgentTurn rejects a bindcar, which does not report the states of keys.
 func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.takeTurn(ctx)
 	if err == nil && !speaks.agent {
@@ -110,8 +110,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes an existing zone if isOwner holds for the owner of the keys, and keeps the keys. The owner of
-// keys added by hand is "".
+// RemoveOwned removes a zone if isOwner holds for the keys' owner, "" if added by hand, and keeps the keys.
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.takeAgentTurn(ctx)
 	if err != nil {

@@ -54,7 +54,7 @@ type CreateZone struct {
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
-	// KeyOwner is the owner of the zone: DNSSEC keys of another owner do not sign it. Agent.
+	// KeyOwner: DNSSEC keys of another owner do not sign the zone. Agent.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type ZoneResponse struct {
 	Message string        `json:"message"`
 	Details string        `json:"details,omitempty"`
 	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
-	// KeyOwner is the owner of the DNSSEC keys, in GET /zones/{name}/status. Agent.
+	// KeyOwner is in GET /zones/{name}/status. Agent.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -85,7 +85,7 @@ type DNSSECStatus struct {
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
-// DNSSECKey is a key. Details of the response has the rest of named's text.
+// DNSSECKey is a key. Details has the rest of named's text.
 type DNSSECKey struct {
 	Tag  uint16 `json:"tag"`
 	Role string `json:"role"`
@@ -113,7 +113,7 @@ type DSRecord struct {
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS: named requests this DS from the parent (RFC 7344), because the key was published for long enough. Agent.
+	// CDS: named requests this DS (RFC 7344): the key was published for long enough. Agent.
 	CDS bool `json:"cds"`
 }
 
@@ -134,13 +134,11 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members is the response of GET /server/members: the number of zones in all catalogs, and of those that named does
-// not serve.
+// Members is the response of GET /server/members: the zones in all catalogs, and those not served by named.
 type Members struct {
-	Zones   int `json:"zones"`
-	Missing int `json:"missing"`
-	// Some names a few missing zones.
-	Some string `json:"some,omitempty"`
+	Zones   int    `json:"zones"`
+	Missing int    `json:"missing"`
+	Some    string `json:"some,omitempty"`
 }
 
 // Health is the response of GET /health.
@@ -149,8 +147,7 @@ type Health struct {
 	Version string `json:"version"`
 	// Agent is "kubizone", missing from a bindcar. Agent.
 	Agent string `json:"agent,omitempty"`
-	// ConfigHash identifies the configuration that named has loaded; missing before the first load, or if the agent
-	// does not watch files. Agent.
+	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent.
 	ConfigHash string `json:"configHash,omitempty"`
 }
 

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Key signs commands. It is a key of named's controls block.
+// Key is a key of named's controls block.
 type Key struct {
 	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512". MD5 and SHA-1 are not supported.
 	Algorithm string
@@ -46,19 +46,19 @@ func (f *Failure) Error() string {
 // Client sends commands to named. It is safe for concurrent use.
 type Client struct {
 	Address string // of the controls block: "127.0.0.1:953"
-	// Keys returns at least one key for each command. If named refuses a key, the next is tried, so that both ends
-	// may change keys at different times.
+	// Keys returns at least one key for each command. If named refuses a key, the next is tried: both ends may
+	// change keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 is defaultTimeout.
 	Timeout time.Duration
 }
 
-// MaxCommand is the limit of a command in octets: named's limit of a message, less 512 for the other values.
+// MaxCommand is in octets: named's limit of a message, less 512 for the other values.
 const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window is the validity of a command. The clocks have to differ by less.
+// window is the validity of a command; the clocks have to differ by less.
 const window = time.Minute
 
 // Call runs a command and returns named's text (R1). A refusal is a *Failure; after another error named may have run
@@ -88,7 +88,6 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	panic("not reached: there is a last key")
 }
 
-// openSession connects, and requests the nonce for the command.
 func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
@@ -103,7 +102,6 @@ func (c *Client) openSession(ctx context.Context, key Key) (*session, error) {
 	return s, nil
 }
 
-// nameChannel adds the address to errors other than a Failure.
 func (c *Client) nameChannel(ctx context.Context, err error) error {
 	var failure *Failure
 	switch {
@@ -157,7 +155,7 @@ func (s *session) sendCommand(command string) (string, error) {
 	return s.judgeAnswer(answer, serial, command)
 }
 
-// readMessage reads a message without its length (R3).
+// readMessage reads without the length (R3).
 func readMessage(from io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -175,7 +173,7 @@ func readMessage(from io.Reader) ([]byte, error) {
 	return message, err
 }
 
-// judgeAnswer returns the text of an answer. An answer to another command is an error (R2).
+// judgeAnswer rejects an answer to another command (R2).
 func (s *session) judgeAnswer(answer table, serial, command string) (string, error) {
 	control := answer.find("_ctrl")
 	replied, _ := control.text("_rpl")

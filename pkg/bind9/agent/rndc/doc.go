@@ -11,8 +11,8 @@
 //	R4. An error tells whether named refused the command (*Failure) or the outcome is unknown.
 //
 // A message is a 32-bit length, a 32-bit version, and a table of named values: octets or tables. The first value,
-// _auth, is an HMAC over all octets after it. The package exists because the agent's image has neither rndc nor a
-// shell, and no Go library of the protocol is maintained.
+// _auth, is an HMAC over all octets after it. The agent's image has neither rndc nor a shell, and no Go library of
+// the protocol is maintained.
 //
 // The package does not know zones or HTTP: commands are text, whose words the caller checks.
 //

@@ -16,11 +16,11 @@ import (
 const version = 1
 
 const (
-	// maxMessage is named's limit of a message, maxAnswer ours.
+	// maxMessage is named's limit, maxAnswer ours.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
-	// maxDepth bounds the nesting of tables; named uses two levels.
+	// maxDepth bounds the nesting; named uses two levels.
 	maxDepth = 4
-	// macOctets is the size of a signature: base64 of the longest hash, padded with zeros.
+	// macOctets is base64 of the longest hash, padded with zeros.
 	macOctets = 88
 )
 
@@ -29,7 +29,7 @@ const (
 	typeString, typeBinary, typeTable byte = 0, 1, 2
 )
 
-// table is an ordered table. A value is []byte or table.
+// table is ordered. A value is []byte or table.
 type table []element
 
 type element struct {
@@ -37,7 +37,6 @@ type element struct {
 	value any
 }
 
-// find returns the table of a key, nil for none.
 func (t table) find(key string) table {
 	for _, e := range t {
 		if inner, ok := e.value.(table); ok && e.key == key {
@@ -56,7 +55,7 @@ func (t table) text(key string) (string, bool) {
 	return "", false
 }
 
-// appendTable encodes a table. Keys of this package have at most 255 octets.
+// appendTable requires keys of at most 255 octets.
 func appendTable(wire []byte, t table) []byte {
 	for _, e := range t {
 		kind, inner := typeBinary, []byte(nil)
@@ -130,7 +129,7 @@ func (k Key) mac(signed []byte) []byte {
 var errSignature = errors.New("the answer of the control channel is not signed with our key; " +
 	"give the agent the key of named's controls block")
 
-// verifyMessage checks the signature of a message and returns its values (R2).
+// verifyMessage checks the signature and returns the values (R2).
 func (k Key) verifyMessage(message []byte) (table, error) {
 	if len(message) < 4 || binary.BigEndian.Uint32(message) != version {
 		return nil, fmt.Errorf("the control channel does not speak version %d of its protocol", version)

@@ -37,7 +37,7 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP is the limit of a UDP answer in octets that avoids fragmentation (DNS flag day 2020).
+// maxUDP, in octets, avoids fragmentation (DNS flag day 2020).
 const maxUDP = 1232
 
 // serialQueries is the limit of SOA queries per second to primaries.
@@ -56,7 +56,7 @@ func (s *Server) Files() (map[string]string, error) {
 	return map[string]string{configFile: text, catalogsFile: catalogs}, nil
 }
 
-// KeyFiles returns the files of ConfigDir with keys, by name, for a Secret.
+// KeyFiles returns the key files of ConfigDir, by name, for a Secret.
 func (s *Server) KeyFiles() (map[string]string, error) {
 	if err := s.Control.check(); err != nil {
 		return nil, fmt.Errorf("control key: %w", err)
@@ -71,8 +71,8 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// The controls statement is in the file of the keys, because a volume updates the files of one source at once,
-	// but each source by itself.
+	// controls is in the file of the keys: a volume updates the files of one source at once, but each source by
+	// itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -97,8 +97,7 @@ func (s *Server) Mounted() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash identifies files of ConfigDir, as the agent does: SHA-256 over name, 0, content and 0 of each, sorted by
-// name.
+// Hash identifies files as the agent does: SHA-256 over name, 0, content and 0 of each, by name.
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -113,7 +112,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf writes statements and keeps the first error. Fields are below spec.config, or begin with "dnssec.".
+// conf keeps the first error. Fields are below spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -132,7 +131,7 @@ func (c *conf) line(format string, arguments ...any) {
 	fmt.Fprintf(c, format+"\n", arguments...)
 }
 
-// formatAddresses parses an address list and formats it anew (R2).
+// formatAddresses parses a list and formats anew (R2).
 func (c *conf) formatAddresses(field string, list []string) string {
 	var out strings.Builder
 	for i, entry := range list {
@@ -157,7 +156,7 @@ func (c *conf) formatAddresses(field string, list []string) string {
 	return "{" + out.String() + " }"
 }
 
-// namedConf returns named.conf without keys and zones: zones come from catalogs, or from the agent.
+// namedConf returns named.conf without keys and zones.
 func (s *Server) namedConf() (string, error) {
 	config := cmp.Or(s.Settings.Config, &bind9.Config{})
 	if err := s.Transfer.check(); err != nil {
@@ -177,8 +176,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary, or the agent that changes a zone, notifies the servers. They notify only servers named in a zone
-	// of the agent.
+	// The primary, or the agent, notifies the servers. They notify only servers named in a zone.
 	c.line("\tnotify explicit;")
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
@@ -193,12 +191,10 @@ func (s *Server) namedConf() (string, error) {
 	}
 	peers := s.formatPeers()
 	if s.Role == bind9.RoleSigner {
-		// The agent queries over loopback; servers of the cluster and Kubizone sign with their keys.
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
-	// With BIND's default of 20 a second, also after a NOTIFY, a server without a disk loads 10,000 zones in ten
-	// minutes.
+	// By BIND's default of 20 a second, a server without a disk loads 10,000 zones in ten minutes.
 	c.line("\tserial-query-rate %d;", serialQueries)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
@@ -230,7 +226,6 @@ func (s *Server) namedConf() (string, error) {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
 	}
 	for _, at := range s.Unkeyed {
-		// Only zones that name no key themselves use this key.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
 	for i := range s.Policies {
@@ -239,8 +234,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs writes catalog-zones. Members are stored in StateDir, so a restarted server answers without its
-// primary.
+// writeCatalogs stores members in StateDir, so a restarted server answers without its primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -267,7 +261,7 @@ func (s *Server) writeCatalogZones(c *conf) {
 }
 
 // formatPrimaries returns the primaries of a catalog, or of its members with their signer. BIND tries the next
-// primary if one refuses a zone.
+// primary after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)
@@ -289,7 +283,7 @@ func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort
 
 var plainZones = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+$`)
 
-// formatZone returns the name of a catalog. Other characters than those of host names and underscores are an error.
+// formatZone accepts letters, digits, hyphens and underscores only.
 func (c *conf) formatZone(zone name.Name) string {
 	text := strings.ToLower(zone.String())
 	if !plainZones.MatchString(text) {

@@ -27,20 +27,20 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group; Key signs. A rotation has three steps, because servers and the hidden
-// primary read the keys at different times: first Next is accepted beside Key, then Next becomes Key and the old Key
-// is accepted as Former, then Former is removed.
+// TransferKeys are the TSIG keys of a group; Key signs. Servers and the hidden primary read keys at different
+// times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key Former;
+// Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// Made is the time of the newest key, Stepped that of the last rotation step.
+	// Made is the time of the newest key, Stepped of the last rotation step.
 	Made, Stepped time.Time
 }
 
 // Other returns the key accepted beside Key, nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
-// Both returns the names of the keys, for comparison.
+// Both returns the keys' names, for comparison.
 func (k *TransferKeys) Both() string {
 	if other := k.Other(); other != nil {
 		return k.Name + " " + other.Name
@@ -65,8 +65,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key from random. A hash of the secret replaces the "*" in the name, so different keys have
-// different names.
+// NewKey generates a key from random. A hash of the secret replaces the "*" in name.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -77,7 +76,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Keys of the data of Secrets: for a control key those of bindy, for a TSIG key those that a DNSClass reads.
+// Data keys of Secrets: for a control key bindy's, for a TSIG key those of a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"
@@ -96,7 +95,7 @@ const minSecret = 16
 // ErrKey tells that a Secret has no usable key.
 var ErrKey = errors.New("no usable key")
 
-// check validates a key. The error has nothing of the secret.
+// check never includes the secret in the error.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):

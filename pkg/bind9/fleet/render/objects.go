@@ -98,8 +98,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 // TransferSecretName names the Secret with the TSIG keys of a group.
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server but the Secret of its group, in the order of their creation: the workload
-// is last.
+// Objects returns all objects of a server but the Secret of its group, in the order of creation, the workload last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -129,8 +128,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret has the control key, and the key files with the TSIG keys: pods of a server mount no Secret of the
-// group.
+// controlSecret has the control key and the key files with the TSIG keys: pods mount no Secret of the group.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -141,7 +139,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// transferSecret has the TSIG keys of a group in the format of a DNSClass: readers accept keys with a prefix too.
+// transferSecret has the TSIG keys of a group in the format of a DNSClass: readers also accept prefixed keys.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -156,7 +154,7 @@ func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 	return Object{Secrets, name, secret}
 }
 
-// TransferObjects returns the Secret with the TSIG keys of a group, and the permission to read it.
+// TransferObjects returns the Secret with a group's TSIG keys, and the permission to read it.
 func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform *Platform) []Object {
 	return append([]Object{transferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
 }
@@ -165,8 +163,7 @@ func transferReaders(namespace string, owner Owner, platform *Platform) []Object
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders lets AgentReaders read the token of a signer's agent. The permission for other agents comes from the
-// classes that name their servers.
+// agentReaders lets AgentReaders read the token of a signer's agent. Classes give the permission for other agents.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil
@@ -174,7 +171,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// renderReaders returns a Role to read one Secret, and its RoleBinding. The fleet needs the permission itself.
+// renderReaders returns a Role to read one Secret, and its binding. The fleet needs the permission itself.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -263,7 +260,7 @@ func Disruption(namespace string, cluster Owner, role bind9.Role, platform *Plat
 	name := cluster.Name + "-" + strings.ToLower(string(role))
 	spec := policyac.PodDisruptionBudgetSpec().WithMaxUnavailable(intstr.FromInt32(1)).
 		WithSelector(metaac.LabelSelector().WithMatchLabels(roleSelector(cluster.Name, role, platform))).
-		// An unready pod serves no client, and would block the drain of its node.
+		// An unready pod would block the drain of its node.
 		WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow)
 	return Object{Disruptions, name, policyac.PodDisruptionBudget(name, namespace).WithLabels(cluster.labels(platform)).WithAnnotations(
 		cluster.annotations()).WithSpec(spec)}

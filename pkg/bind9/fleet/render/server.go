@@ -17,54 +17,53 @@ import (
 type Server struct {
 	Namespace, Name string
 	UID             types.UID
-	// Cluster names the Bind9Cluster, "" for none.
+	// Cluster is "" without a Bind9Cluster.
 	Cluster string
 	Role    bind9.Role
 	// Replicas is 0 or 1.
 	Replicas int32
-	// Settings are those of the instance, completed by blocks of the cluster.
+	// Settings are the instance's, completed by blocks of the cluster.
 	Settings  bind9.ServerSettings
 	Service   bind9.Service
 	Resources bind9.Resources
 
-	// Control is the key of the control channel. A running BIND cannot replace it.
+	// A running BIND cannot replace Control, the key of the control channel.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys of a signer's cluster, for transfers from the signer. nil: not a signer.
+	// Peers are the TSIG keys of a signer's cluster; nil: not a signer.
 	Peers  *TransferKeys
 	Access Access
-	// Hidden are the addresses of the hidden primary, from which a signer transfers zones.
+	// Hidden are the hidden primary's addresses, for a signer.
 	Hidden []netip.AddrPort
-	// Unkeyed are the primaries of zones whose agent cannot name a key (Bindcar), without duplicates.
-	Unkeyed []netip.Addr
-	// Policies are the signing policies of a signer.
+	// Unkeyed are the primaries of zones whose agent cannot name a key (Bindcar), each once.
+	Unkeyed  []netip.Addr
 	Policies []bind9.DNSSECPolicy
 	Catalogs []Catalog
 	Platform Platform
 }
 
-// Access has the token for the agent, and the agent's certificate in PEM.
+// Access has an agent's token, and the certificate in PEM.
 type Access struct {
 	Token                              string
 	Certificate, PrivateKey, Authority []byte
 }
 
-// AgentHost returns the host name in the certificate of an agent, the name of its Service.
+// AgentHost returns the host name in an agent's certificate, the name of its Service.
 func AgentHost(namespace, instance string) string {
 	return instance + "-agent." + namespace + ".svc"
 }
 
 // Platform has the settings of the installation.
 type Platform struct {
-	// Installation labels the objects. Objects of another installation are never touched.
+	// Installation labels the objects. Objects of another are never touched.
 	Installation string
 	// BINDRepository and AgentImage are the default images.
 	BINDRepository, AgentImage string
-	// ClientNamespace is the namespace of the agents' clients.
+	// ClientNamespace is that of the agents' clients.
 	ClientNamespace string
-	// KeyReaders are ServiceAccounts that may read the TSIG keys: the controller and the hidden primary.
+	// KeyReaders may read the TSIG keys: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
-	// AgentReaders are ServiceAccounts that may read the tokens of signers' agents: the controller.
+	// AgentReaders may read the tokens of signers' agents: the controller.
 	AgentReaders []types.NamespacedName
 }
 
@@ -81,8 +80,7 @@ const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 // DefaultVersion is the default release series of BIND.
 const DefaultVersion = "9.20"
 
-// Merge returns the server of an instance and its cluster, nil for none. The caller sets keys, catalogs and
-// platform.
+// Merge returns the server of an instance and its cluster, nil for none, without keys, catalogs and platform.
 func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	s := Server{
 		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role,
@@ -133,8 +131,8 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has a key of its own,
-// because the hidden primary serves the unsigned version of a signed zone only to this key.
+// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has its own: the hidden
+// primary serves the unsigned version of a signed zone only to this key.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {
 		return s.Name

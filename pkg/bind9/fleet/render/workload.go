@@ -26,7 +26,7 @@ import (
 const (
 	// user is the UID of both containers, which both write zone files.
 	user = 101
-	// drainSeconds is how long a stopping pod still answers: clients use its address for as long.
+	// drainSeconds is how long a stopping pod still answers its clients.
 	drainSeconds       = 5
 	terminationSeconds = 30
 
@@ -44,15 +44,15 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// renderWorkload returns a Deployment, or a StatefulSet with a volume claim: the new pod of a Deployment would wait
-// for the volume of the old pod.
+// renderWorkload returns a StatefulSet for a volume claim: the new pod of a Deployment would wait for the old pod's
+// volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
 	annotations[AnnotationTemplate] = hashTemplate(template)
 	selector := metaac.LabelSelector().WithMatchLabels(s.selector())
 	if s.Workload() == Deployments {
-		// The new pod is ready before the old pod stops. With a required spread there may be no node for both.
+		// The new pod is ready before the old pod stops. A required spread may leave no node for both.
 		rolling := appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0))
 		if s.GoesFirst() {
 			rolling = appsac.RollingUpdateDeployment().WithMaxSurge(intstr.FromInt32(0)).WithMaxUnavailable(intstr.FromInt32(1))
@@ -85,12 +85,12 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 		annotations).WithSpec(spec)}
 }
 
-// GoesFirst reports whether the old pod stops before the new pod starts, because both need the same volume or node.
+// GoesFirst reports whether the old pod stops first, because both need the same volume or node.
 func (s *Server) GoesFirst() bool {
 	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
 }
 
-// TemplateHash identifies the pod template of the server; "" if rendering fails.
+// TemplateHash identifies the pod template; "" if rendering fails.
 func (s *Server) TemplateHash() string {
 	files, err := s.Files()
 	if err != nil {
@@ -193,10 +193,9 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 }
 
 // The pod is ready when BIND is: the agent's container has no probe. The startup probe asks the agent whether the
-// zones are loaded (S11.25). The readiness probe asks the agent's supervisor, which survives a crash of the agent,
-// whether BIND answers. A bindcar knows no zones and has no supervisor.
+// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar
+// knows no zones and has no supervisor.
 
-// startupProbe allows BIND an hour to load its zones, then BIND is restarted.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
 	if s.Agent() == bind9.AgentBindcar {
 		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
@@ -251,7 +250,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// Configuration and keys share a volume, which is updated without a restart.
+// listVolumes puts configuration and keys into one volume, which is updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -281,8 +280,6 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread spreads the servers of a cluster and role over zones and nodes. The labels of a single Deployment would
-// select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -332,7 +329,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// listAmounts leaves out absent quantities. Admission has refused invalid quantities.
+// listAmounts drops invalid quantities, which admission refuses.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {
