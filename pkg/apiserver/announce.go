@@ -125,8 +125,8 @@ func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn announces the end of a grace period, or with endsAt 0 its cancellation (S2.12, S3.5). References
-// without resourceVersion let Events of an object form a series.
+// announceWithdrawn announces the end of a grace period, or with endsAt 0 its cancellation (S2.12, S3.5). Without
+// resourceVersion in the reference, an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

@@ -34,8 +34,8 @@ type asked struct {
 	before, after sized
 }
 
-// shrinks: an update that removes a quarter of an object always passes. So an object of 96 KiB shrinks in some two
-// dozen updates, not once an octet.
+// shrinks: an update that removes a quarter always passes. So an object of 96 KiB shrinks in some two dozen updates,
+// not once an octet.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -101,7 +101,7 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted checks writes against budgets before the ledger decides them.
+// budgeted checks writes before the ledger decides them.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge

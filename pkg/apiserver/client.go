@@ -111,7 +111,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans reports whether the provider samples spans. Even dropped spans cost each request to etcd time.
+// recordsSpans reports whether spans are sampled. Even dropped spans cost time.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

@@ -25,7 +25,6 @@ import (
 
 const namespacesPath = "/api/v1/namespaces/"
 
-// serveCluster serves the cluster's APIs that clients of a standalone server need.
 func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
 	serveCore(server, registry)
 	for _, review := range []struct {

@@ -46,11 +46,9 @@ type Delegated struct {
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
 	// Zones is kept up to date by RunLedger.
-	Zones *zoneview.Set
-	// Fleet has the platform's rules for BIND 9 servers.
-	Fleet validation.FleetRules
-	ACME  ACME
-	// Budgets apply to namespaces without an override.
+	Zones   *zoneview.Set
+	Fleet   validation.FleetRules
+	ACME    ACME
 	Budgets budget.Limits
 }
 

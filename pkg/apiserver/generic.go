@@ -29,7 +29,7 @@ const (
 	// Component is this program's name in upstream's APIs.
 	Component = "kubizone"
 
-	// requestTimeout bounds every request except watches, zones/entries and zones/changes.
+	// requestTimeout bounds requests except watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
 	// drainTimeout bounds shutdown's wait for open connections, mostly watches.
 	drainTimeout = 5 * time.Second

@@ -36,7 +36,7 @@ func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Conf
 	})
 }
 
-// hasBeenReady asks /readyz until it has passed: a client that has seen it pass must be served.
+// hasBeenReady asks /readyz until it passes: a client that has seen it pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true

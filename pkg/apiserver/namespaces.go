@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// namespaces has the cluster's Namespaces. Standalone, all fields are nil, and every namespace exists.
+// namespaces has the cluster's Namespaces. Standalone, fields are nil, and every namespace exists.
 type namespaces struct {
 	lister   listers.NamespaceLister
 	synced   cache.InformerSynced

@@ -24,7 +24,6 @@ import (
 
 const permissionsPause = 5 * time.Second
 
-// rule is an RBAC rule needed at kube-apiserver.
 type rule struct {
 	group, resource, subresource string
 	namespace, name              string
@@ -155,7 +154,7 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions returns an error with each rule's missing verbs.
+// askPermissions' error has each rule's missing verbs.
 func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {

@@ -83,7 +83,7 @@ type Server struct {
 	closing    sync.Once
 	namespaces namespaces
 	ready      atomic.Bool // /readyz has passed once
-	leaving    atomic.Bool // responses close their connections
+	leaving    atomic.Bool
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,

@@ -42,9 +42,8 @@ type Config struct {
 
 	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
 	AllowInlineSecrets bool
-	// Fleet has the platform's rules for BIND 9 servers.
-	Fleet validation.FleetRules
-	ACME  ACME
+	Fleet              validation.FleetRules
+	ACME               ACME
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
 

@@ -25,7 +25,7 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone looks in the views, then in etcd: views lag, and a client must find the zone it has just created.
+// FindZone looks in the views, then in etcd: views lag, and a client must find the zone it has created.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {

@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views serves the subresources of zones from a Set that follows the journal (A2).
+// views serves the subresources of zones (A2).
 type views struct {
 	set *zoneview.Set
 	// frozen returns why a zone (by uid) is frozen, or nil.
@@ -163,7 +163,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	return fqdn, change, nil
 }
 
-// readStoredSteps reads the steps after since, up to until, and the state there.
+// readStoredSteps also returns the state at until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.set.ByUID(uid)
@@ -214,7 +214,7 @@ func held(err error) error {
 	return err
 }
 
-// sources finds the Records at a name by the ledger, and reads them from the watch cache.
+// sources finds Records by the ledger, and reads them from the watch cache.
 type sources struct {
 	ledger  *ledger.Ledger
 	records rest.Getter

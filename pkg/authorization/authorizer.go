@@ -161,7 +161,6 @@ func narrow(asked authorizer.Attributes) bool {
 	return asked.GetName() != "" || len(byField) > 0 || len(byLabel) > 0
 }
 
-// everyName is a request without name and selectors.
 type everyName struct {
 	authorizer.Attributes
 }

@@ -32,8 +32,7 @@ type catalog struct {
 	class string
 	fqdn  name.Name
 	// due has the wanted listing of members with an outdated row, or zero for none.
-	due map[name.Rel]listing
-	// published has the rows of the snapshot.
+	due       map[name.Rel]listing
 	published map[name.Rel]listing
 	// serial is the snapshot's, wanted the Membership's.
 	serial, wanted serial.Serial
@@ -113,7 +112,7 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish returns the time until the next change; false: none is due.
+// timeToPublish returns false if no change is due.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false

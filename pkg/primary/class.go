@@ -33,7 +33,7 @@ type ClassConfig struct {
 	Keys []tsig.Key
 	// Allow is for zones and catalog. Without a rule no peer is allowed.
 	Allow []Rule
-	// Notify are the secondaries to notify of zones and catalog.
+	// Notify are the secondaries of zones and catalog.
 	Notify []Target
 }
 
@@ -43,7 +43,7 @@ type Member struct {
 	Zone name.Name
 }
 
-// Membership is the immutable set of a class's zones at a moment.
+// Membership is a class's zones at a moment, immutable.
 type Membership struct {
 	// Members are in the order of their right to a name: later members of a name, and of the catalog's name, are left
 	// out.
@@ -246,7 +246,6 @@ func (c *Class) trustOf(from netip.Addr) trust {
 	return c.access.trustOf(from)
 }
 
-// findZone returns a zone served to the class's peers.
 func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false

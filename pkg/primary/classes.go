@@ -24,10 +24,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// classes are a primary's classes, and their shared state.
 type classes struct {
 	zones    Zones
-	catalogs *zoneview.Set // catalog zones of all classes
+	catalogs *zoneview.Set
 	changes  *changes
 	log      klog.Logger
 
@@ -50,7 +49,7 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	return by
 }
 
-// roster is an immutable snapshot of all classes and keys.
+// roster is immutable.
 type roster struct {
 	keys    tsig.Keyring
 	classes []*Class
@@ -210,7 +209,6 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// changes are changes of classes, not of zones.
 type changes struct {
 	mu sync.Mutex
 	// noted are the zones to announce; true: even if already announced. A nil class means every class, an empty uid
@@ -254,7 +252,7 @@ func wake(loop chan<- struct{}) {
 type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
-	// advised is the time of the last advice, in unix seconds.
+	// advised is in unix seconds.
 	advised atomic.Int64
 	// open are the zones of the key's view, as a class.
 	open []opening

@@ -26,8 +26,8 @@ type compressor struct {
 	slots  []slot // the length is a power of two
 	used   int
 
-	owner   name.Rel // the last owner
-	ownerAt uint16   // its offset; 0: beyond reach
+	owner   name.Rel
+	ownerAt uint16 // its offset; 0: beyond reach
 
 	// Scratch: a name's labels, their starts, and hashes from each to the end.
 	labels []byte
@@ -123,7 +123,7 @@ func (c *compressor) appendZone(b []byte) []byte {
 // longest known suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
-		inZone = false // the root, or no zone
+		inZone = false // root, or no zone
 	}
 	starts, hashes := &c.starts, &c.hashes
 	n := 0

@@ -26,6 +26,7 @@ import (
 type Zones interface {
 	// Find returns a view's zone of exactly this name.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
+	// Settled returns a zone by uid.
 	Settled(uid string) (*zoneview.Snapshot, bool)
 	// Difference returns a zone's changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
@@ -51,8 +52,7 @@ type Config struct {
 	// Keys are for Allow and Notify.
 	Keys []tsig.Key
 	// Allow has the peers. Without a rule every source is REFUSED.
-	Allow []Rule
-	// Notify are the secondaries to notify.
+	Allow  []Rule
 	Notify []Target
 
 	// Updates applies the messages of SetUpdateKeys' keys, and is required with these.

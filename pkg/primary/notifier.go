@@ -40,7 +40,7 @@ type notifier struct {
 	mu      sync.Mutex
 	limits  map[limited]chan struct{}
 	pending map[pendingKey]*pendingNotify
-	down    map[Target]bool // the last NOTIFY was not confirmed
+	down    map[Target]bool
 }
 
 func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served netip.AddrPort) *notifier {
@@ -51,7 +51,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName is a name in a class: classes may have different zones of a name.
+// servedName: classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name

@@ -25,14 +25,12 @@ const (
 	unprovenIdle = 2 * time.Second
 )
 
-// tcpServer answers over TCP, and bounds connections and transfers.
 type tcpServer struct {
 	*server
 	config *Config
 
 	peers, outsiders *slots.Slots // connections
-	// tenants are slots of tenants' peers.
-	tenants struct{ conns, waiting, transfers *slots.Slots }
+	tenants          struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is cut: a peer
 	// signs its first message at once, so a longer connection is no peer's.
 	newcomers *slots.Slots
@@ -106,16 +104,14 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 	}
 }
 
-// connection is a TCP connection with its slot.
 type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
 	tenant string // if only its classes allow the peer
-	// trust selects the slots.
-	trust trust
-	place *slots.Slot
-	idle  time.Duration
+	trust  trust
+	place  *slots.Slot
+	idle   time.Duration
 }
 
 // clientOf returns the tenant, or the source: for IPv6 the /64, the smallest network of a host.
@@ -324,7 +320,7 @@ func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	}
 }
 
-// wakeConns ends waiting reads. Transfers continue.
+// wakeConns leaves transfers.
 func (s *tcpServer) wakeConns() {
 	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }

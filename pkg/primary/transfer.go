@@ -85,7 +85,7 @@ type stream struct {
 	*message
 	now   func() time.Time
 	write func([]byte) error
-	prior []byte // start of the next message's MAC
+	prior []byte
 	sent  sent
 }
 

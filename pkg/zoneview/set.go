@@ -168,7 +168,6 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	return nil
 }
 
-// applySteps applies and returns the steps new to h.
 func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
 	for _, step := range steps {
 		switch {

@@ -198,6 +198,7 @@ func prefetchRRsets(stretch []*content.RRset) {
 	runtime.KeepAlive(octets)
 }
 
+// RRset returns the RRset of this owner and type.
 func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.sets.Get(&content.RRset{Owner: owner, Type: t})
 	if !ok {

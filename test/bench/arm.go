@@ -34,8 +34,7 @@ const (
 type arm struct {
 	name         string
 	server, etcd *process
-	// batch makes n writes with new names.
-	batch func(label string, n int) (batch, error)
+	batch        func(label string, n int) (batch, error)
 }
 
 // batch is n Records, all created, then all updated, then all deleted.
@@ -116,7 +115,6 @@ func makeAddress(net, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", net, n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-// apiBatch writes into the zones in turn.
 type apiBatch struct {
 	client  versioned.Interface
 	records []*v1alpha1.Record

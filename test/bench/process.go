@@ -139,7 +139,6 @@ func (p *process) readCounters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// log has etcd's own counts.
 type log struct{ txns, ranges, fsyncs, bytes float64 }
 
 func (p *process) readMetrics(ctx context.Context) (log, error) {

@@ -32,7 +32,6 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 4 * time.Minute, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
 }
 
-// fewestRounds is the least for a median.
 const fewestRounds = 3
 
 func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {

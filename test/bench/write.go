@@ -12,7 +12,6 @@ import (
 
 var operations = []string{"create", "update", "delete"}
 
-// sample measures n writes by parallel callers.
 type sample struct {
 	rate     float64 // writes/s
 	p50, p99 float64

@@ -34,7 +34,6 @@ const (
 	foreignNS = "ns1.elsewhere.example."
 )
 
-// content is a zone with a serial: every zone's apex NS, and further sets.
 type content struct {
 	zone   name.Name
 	serial serial.Serial

@@ -19,7 +19,6 @@ import (
 type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
-	// log has every applied change of an RRset, in order.
 	log   []Write
 	calls map[string]int
 }

@@ -41,6 +41,7 @@ type Subject struct {
 	Timeout time.Duration
 }
 
+// Run makes a subtest for each part.
 func Run(t *testing.T, subject Subject) {
 	if subject.Timeout == 0 {
 		subject.Timeout = 20 * time.Second
@@ -237,7 +238,6 @@ func examineWithdraw(e *exam) {
 	www, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.TXT, `"x"`)
 	first := e.makeContent(zone, 3, www, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	// Leftovers of an unconfirmed plan are in Changes.
 	p := makePlan(&first, removeSets(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
 	markOwed(&p)

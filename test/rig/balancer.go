@@ -25,9 +25,9 @@ type Balancer struct {
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	backends []netip.AddrPort // given to Set
-	ready    []netip.AddrPort // with a passed probe
-	unready  bool             // by SendToUnready
+	backends []netip.AddrPort
+	ready    []netip.AddrPort
+	unready  bool // by SendToUnready
 	next     int
 	open     map[net.Conn]struct{}
 }

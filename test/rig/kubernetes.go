@@ -14,7 +14,6 @@ import (
 	"sync"
 )
 
-// cachedKube is the directory built by hack/build-kube.sh before, or empty.
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
 // findCached returns the path that a script prints for a program built before, or empty.

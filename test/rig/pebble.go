@@ -133,7 +133,6 @@ func (p *Pebble) startResolver() (err error) {
 	}
 }
 
-// isCurrent reports whether the hidden primary has the API's serial.
 func (p *Pebble) isCurrent(client *dns.Client) bool {
 	serial, err := p.config.Serial()
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// searched are directories beside PATH where distributions install servers.
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
 // Missing is the error for a program that is not installed; it skips the test.

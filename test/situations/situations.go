@@ -26,6 +26,7 @@ var (
 	cited   = regexp.MustCompile(`\b[NS](\d+\.\d+)\b`)
 )
 
+// Read parses the situations of a page.
 func Read(file string) (all []Situation, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

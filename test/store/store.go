@@ -151,6 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
+// Together calls Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// form is an example of limits.
 const form = "stored=25%,written=2Mi,clusters=20"
 
 const unlimited = "unlimited"

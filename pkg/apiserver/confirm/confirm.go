@@ -29,7 +29,7 @@ const (
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
-	// retryInterval is the pause after a lost lead or watch.
+	// frozenInterval is that of checks for frozen zones, retryInterval the pause after a lost lead or watch.
 	frozenInterval = time.Second
 	// loudAfter failures in a row are logged as an error.
 	loudAfter     = 5

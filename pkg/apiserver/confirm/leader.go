@@ -43,7 +43,6 @@ type Config struct {
 	Registry metrics.KubeRegistry
 }
 
-// source is the watch cache of a resource.
 type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
@@ -69,7 +68,7 @@ type Metrics struct {
 	written *metrics.Counter
 }
 
-// leader is the state of an elected server.
+// leader is an elected server's state.
 type leader struct {
 	*Confirmer
 	index  *ready.Index

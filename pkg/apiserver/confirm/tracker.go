@@ -28,7 +28,6 @@ func (t *tracker) zoneOf(uid string) *zone {
 	return t.zones[uid]
 }
 
-// trimRecord keeps the parts by which a Record is judged.
 func trimRecord(record *v1alpha1.Record) *v1alpha1.Record {
 	small := &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID, Generation: record.Generation},
@@ -118,7 +117,6 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 	}
 }
 
-// changes are not tracked yet.
 type changes struct {
 	mu    sync.Mutex
 	list  []change
@@ -195,7 +193,6 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 }
 
-// verdict is the status that a Record must have.
 type verdict struct {
 	ready     ready.Judgement
 	lastError string

@@ -125,7 +125,7 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress also finds the Records to judge by now. The caller holds mu.
+// setProgress also makes Records due by now. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	z.progress = now
@@ -281,7 +281,7 @@ func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verd
 	return l.judgeRecord(uid, z, record)
 }
 
-// limitOf limits a write without a change of the Record.
+// limitOf is for writes without a change of the Record.
 func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	if v.adopted && v.ready.Status != metav1.ConditionTrue &&
 		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
@@ -290,7 +290,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.others
 }
 
-// answers reports whether the verdict confirms a Record's last change: once a change, so unlimited.
+// answers reports whether the verdict confirms a Record's last change, once a change.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && v.ready.Reason == v1alpha1.ReasonDelivered

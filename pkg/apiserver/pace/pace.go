@@ -109,7 +109,7 @@ func (b *pacedBody) setDeadline(at time.Time) {
 	}
 }
 
-// leave sets the deadline for net/http's read of the rest.
+// leave bounds net/http's read of the rest.
 func (b *pacedBody) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -75,7 +75,6 @@ func (m *material) data() map[string][]byte {
 	}
 }
 
-// bundle is trust in PEM, for caBundle.
 func (m *material) bundle() []byte {
 	var text bytes.Buffer
 	for _, cert := range m.trust {

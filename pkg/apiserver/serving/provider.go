@@ -46,7 +46,7 @@ const (
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
-	// APIService is the registration: "v1alpha1.kubi.zone".
+	// Namespace and Secret are the Secret's; APIService is the registration: "v1alpha1.kubi.zone".
 	Namespace, Secret string
 	APIService        string
 	// Further are APIServices of the server, if present, for the same caBundle. Optional.
@@ -214,7 +214,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	return errors.Join(trouble, wrong)
 }
 
-// getAPIService fails, with the next step, if the APIService names no Service.
+// getAPIService fails if the APIService names no Service.
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -232,7 +232,7 @@ func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistra
 	return registration, nil
 }
 
-// ensureSecret returns the Secret's content, created or renewed if due (C1, C4).
+// ensureSecret creates or renews the Secret if due (C1, C4).
 func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
 	secrets := p.config.Secrets.Secrets(p.config.Namespace)
 	var conflict error

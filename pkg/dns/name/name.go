@@ -72,7 +72,6 @@ func (n Name) Encloses(sub Name) bool {
 	return ok
 }
 
-// labelsBelow returns sub's labels left of n.
 func (n Name) labelsBelow(sub Name) (string, bool) {
 	switch {
 	case n.s == "" || sub.s == "":

@@ -47,7 +47,6 @@ func (d *decoder) takeRest(least int) []byte {
 	return rest
 }
 
-// appendGroups appends octets in hex, in groups of size.
 func appendGroups(text, octets []byte, size int, separator byte) []byte {
 	for i := 0; i < len(octets); i += size {
 		if i > 0 {

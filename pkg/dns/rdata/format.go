@@ -69,7 +69,7 @@ type field struct {
 
 func one(k kind) []field { return []field{{kind: k}} }
 
-// format is a type's rdata: its fields in the order of wire and text.
+// format has a type's fields in the order of wire and text.
 type format struct {
 	of      Type
 	name    string
@@ -232,7 +232,6 @@ func (f *format) describeFields() string {
 	return text
 }
 
-// fieldCounts returns the bounds of the number of fields.
 func (f *format) fieldCounts() (least, most int) {
 	const any = 1 << 20
 	for _, field := range f.fields {

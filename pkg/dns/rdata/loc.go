@@ -49,7 +49,6 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(wire, uint32(altitude+locSeaLevel)), nil
 }
 
-// locAngle parses degrees, minutes and seconds up to a direction.
 func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, error) {
 	var parts [3]int64 // thousandths of degrees, minutes, seconds
 	for i, f := range fields {
@@ -135,7 +134,6 @@ func pow10(n int) int64 {
 	return value
 }
 
-// readLOC appends the full text.
 func (d *decoder) readLOC(text []byte) []byte {
 	octets := d.take(16)
 	if octets[0] != 0 {

@@ -100,7 +100,6 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	return append(append(wire, byte(len(text))), text...), nil
 }
 
-// quotedField reads to the closing quote.
 func quotedField(text string, start int) (token, int, error) {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -159,7 +158,6 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 	return token{text[start:i], false}, i, nil
 }
 
-// asciiHint proposes a name's A-labels.
 func asciiHint(text string, start int) string {
 	field := text[start:]
 	if i := strings.IndexAny(field, " \t"); i >= 0 {

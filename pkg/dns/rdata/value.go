@@ -14,7 +14,7 @@ import (
 // Value is rdata as its author defines it, in canonical spelling: single spaces between fields, names in lower case,
 // relative names still relative, "@" for the zone itself. Equal Values are the same definition.
 //
-// Parse makes a Value from foreign text. With a Text from elsewhere the methods fail.
+// Only the Parse functions make a Value of foreign text. With another Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
@@ -65,7 +65,6 @@ func FromRR(t Type, text string, origin name.Name) (string, error) {
 	return v.Resolve(origin)
 }
 
-// asWritten returns printable ASCII, with single blanks.
 func asWritten(t Type, text string) (string, error) {
 	fields, err := splitText(text, syntax{}, nil)
 	if err != nil {

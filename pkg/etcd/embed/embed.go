@@ -299,7 +299,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure keeps the first fatal error of etcd.
 type failure struct {
 	dir string
 	// ready: etcd has accepted writes in this process.

@@ -23,7 +23,7 @@ type Snapshot struct {
 	// Path of an etcd snapshot with its hash.
 	Path string
 	// Bump is added to the revision, and everything before is compacted: clients that saw a later revision list
-	// again, and never see a revision twice with different content.
+	// again, and never see a revision twice with different content. 0: the revision stays.
 	Bump int64
 	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
 	// Replace; empty: a sole member.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// Change is a write or deletion of a key.
 type Change struct {
 	Revision int64
 	Key      string

@@ -37,7 +37,6 @@ const (
 
 var errSlow = errors.New("no answer within " + resendAfter.String())
 
-// explainedTxn is sent by Commit, perhaps more than once.
 type explainedTxn struct {
 	kv           clientv3.KV
 	parent       context.Context

@@ -41,8 +41,7 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 
 const (
 	// catchUp is how long a starting member may report too short a log.
-	catchUp = 5 * time.Second
-	// lookAgain is the interval of checks meanwhile.
+	catchUp   = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
 )
 

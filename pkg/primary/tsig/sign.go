@@ -15,7 +15,6 @@ import (
 // Fudge is the clock difference allowed by signatures, and the maximum accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
-// Parts of a message in a TSIG digest.
 const (
 	headerLen = 12
 	typeTSIG  = 250

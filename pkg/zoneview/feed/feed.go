@@ -24,7 +24,6 @@ const (
 	maxMisfits = 3
 )
 
-// Reasons to be pending at first.
 var (
 	errNotRead   = errors.New("not read yet")
 	errNotProven = errors.New("not proven yet")
@@ -40,9 +39,8 @@ type Feed struct {
 	mutex sync.Mutex
 	zones map[string]*zone
 	// listing numbers the source's listings; listed: the present listing has ended.
-	listing int
-	listed  bool
-	// pending and frozen count zones.
+	listing         int
+	listed          bool
 	pending, frozen int
 	proofsFailed    int64
 	// synced is true after a listing without pending zones, until the source fails.
@@ -57,13 +55,11 @@ type Feed struct {
 type zone struct {
 	// identity has a UID once the zone was read; before, and if unreadable, only the name.
 	identity zoneview.Zone
-	// listing is the last with the zone.
-	listing int
+	listing  int
 	// pending is why the zone is not in the Set yet, before the sync; frozen is why it is unproven.
 	pending, frozen error
 	proof           *Proof
-	// misfits counts those in a row.
-	misfits int
+	misfits         int
 }
 
 // New returns a feed with at most proofs in flight.

@@ -32,7 +32,6 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
 }
 
-// fewestRounds is the least for a median.
 const fewestRounds = 3
 
 func (p *plan) scalePlan(factor float64) {

@@ -44,6 +44,7 @@ func (s *Series) Median() float64 {
 	return (v[len(v)/2-1] + v[len(v)/2]) / 2
 }
 
+// Results of a run.
 type Results struct {
 	Header Header
 	Series []*Series

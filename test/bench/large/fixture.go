@@ -43,7 +43,6 @@ const (
 	into    = "KUBIZONE_BENCH_INTO"
 )
 
-// fixture is a filled store: a big zone, or zones of ten records.
 type fixture struct{ records, zones int }
 
 func (f fixture) nameOf() string {
@@ -82,7 +81,6 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	return kept, nil
 }
 
-// fillStore writes through a ledger in this process.
 func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 	m, err := startMember(dir)
 	if err != nil {

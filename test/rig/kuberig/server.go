@@ -114,7 +114,7 @@ func (s *Server) Pid() int { return s.process.Pid() }
 
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// SIGSTOP pauses the process with open connections, SIGCONT resumes.
+// Signal sends SIGSTOP, a pause with open connections, SIGCONT or another.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
 // Stop sends SIGTERM, as a kubelet does. If ctx ends first, the process is killed.

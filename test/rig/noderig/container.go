@@ -262,7 +262,6 @@ func (c *container) makeRoot() error {
 	return nil
 }
 
-// mountAt creates a missing target.
 func (c *container) mountAt(source, target, kind string, flags uintptr, options string) error {
 	at := c.inRoot(target)
 	info, err := os.Stat(source)

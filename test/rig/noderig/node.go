@@ -30,7 +30,7 @@ import (
 
 const nodeName = "node"
 
-// With KubeConfig, pods reach kube-apiserver, and workload controllers run.
+// KubeConfig lets pods reach kube-apiserver, and runs workload controllers.
 func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,

@@ -30,7 +30,6 @@ const (
 	changesTime = time.Minute
 )
 
-// Reasons to read a zone again.
 const (
 	misfit  = "misfit"
 	trimmed = "trimmed"
@@ -76,7 +75,6 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// countRestart returns err.
 func (s *Source) countRestart(err error) error {
 	switch {
 	case errors.Is(err, zoneview.ErrMisfit):
@@ -152,7 +150,6 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 }
 
-// moveToSerial goes some steps forward or back.
 func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (
 	*zoneview.Snapshot, error) {
 	switch {
