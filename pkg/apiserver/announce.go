@@ -27,17 +27,15 @@ import (
 )
 
 const (
-	// Actions and reasons of Events (events.k8s.io/v1).
 	actionHold                               = "Hold"
 	actionWithdraw, actionRestore            = "Withdraw", "Restore"
 	reasonRestored                           = "DelegationRestored"
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
 	refusedInterval                          = 10 * time.Second
-	// Events of UpdateKeys and of law.News: one for each reason or name in refusedInterval.
-	actionHide, actionTake = "Hide", "Take"
-	maxNote                = 1024
-	// maxQueued and queuedRate (a second) bound Events: admission shares their client. The status of an object has
-	// the message of a dropped Event.
+	actionHide, actionTake                   = "Hide", "Take"
+	maxNote                                  = 1024
+	// maxQueued and queuedRate (a second) bound Events: admission shares their client. The message of a dropped Event
+	// is also in the object's status.
 	maxQueued  = 1000
 	queuedRate = 10
 	maxRefused = 1000
@@ -48,7 +46,7 @@ type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
 	queue       *eventQueue
-	refused     *cache.LRUExpireCache // keys of the Events in the last refusedInterval
+	refused     *cache.LRUExpireCache // announced in the last refusedInterval
 	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 }
 
@@ -65,8 +63,8 @@ type queuedEvent struct {
 	find                       func(context.Context) (object, uid string, err error)
 }
 
-// eventQueue is a round robin over namespaces. A full queue evicts the last Event of the namespace with the most, if
-// that has at least two more than the new Event's namespace; else the new Event is dropped.
+// eventQueue is a round robin over namespaces. If full, a new Event evicts the last Event of the longest queue, if
+// that has at least two more than the Event's namespace, or else is dropped.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -127,8 +125,8 @@ func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn announces the end of the grace period of a Record or Zone, or with endsAt 0 that rules allow it
-// again (S2.12, S3.5). Without resourceVersion in the reference, the Events of one object form a series.
+// announceWithdrawn announces the end of a grace period, or with endsAt 0 its cancellation (S2.12, S3.5). Without
+// resourceVersion in the reference, an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -148,12 +146,12 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	a.queue.addEvent(e)
 }
 
-// announceRefused announces a refused update to the owner of the UpdateKey (S13.7).
+// announceRefused reports a refused update (S13.7).
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken announces that another key has the TSIG name (S13.3).
+// announceNameTaken reports a TSIG name that another key has (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }
@@ -167,7 +165,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated reports whether the Event was announced in the last refusedInterval, and remembers the Event.
+// isRepeated also remembers the Event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -177,7 +175,7 @@ func (a *announcer) isRepeated(event string) bool {
 }
 
 // announceNews announces a hidden name or a taken host for the Zone, or for the first Record of a tenant at the
-// wildcard (S4.25, S4.26). Without resourceVersion in the reference, repetitions form a series.
+// wildcard (S4.25, S4.26).
 func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 	if a.recorder == nil {
 		return
@@ -228,7 +226,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceHeld announces the hold after a mass deletion, and how to release it (S7.5).
+// announceHeld reports a hold and its release (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

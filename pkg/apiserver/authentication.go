@@ -24,8 +24,7 @@ import (
 )
 
 const (
-	// authenticationConfigMap, in kube-system, has kube-apiserver's client authorities and the names of clients
-	// allowed to name users in headers.
+	// authenticationConfigMap, in kube-system, has kube-apiserver's client authorities and allowed front proxies.
 	authenticationConfigMap = "extension-apiserver-authentication"
 	clientCAKey             = "client-ca-file"
 	requestHeaderCAKey      = "requestheader-client-ca-file"
@@ -35,8 +34,8 @@ const (
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
 // applyDelegatedAuthentication authenticates by TokenReview and kube-apiserver's certificate authorities. Unlike
-// upstream's ApplyTo, an empty list of allowed names allows no certificate of the requestheader authority, and
-// anonymous clients reach only healthPaths (A6).
+// upstream's ApplyTo, an empty list of allowed names allows no requestheader certificate, and anonymous clients reach
+// only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -101,8 +100,7 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	return nil
 }
 
-// clientCA returns the authority of the flag, or follows the config map, whose data is trust now. Nil: neither has an
-// authority.
+// clientCA returns the authority of the flag or of the config map, whose present data is trust. Nil: neither has any.
 func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, trust map[string]string) (
 	dynamiccertificates.CAContentProvider, error) {
 	if o.ClientCert.ClientCA != "" {
@@ -129,7 +127,7 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	return newKnownCA(authority, authority, trust, clientCAKey)
 }
 
-// requestHeader reads the flags, or follows the config map, whose data is trust now. Nil: neither is configured.
+// requestHeader likewise reads the flags or the config map.
 func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
 	trust map[string]string) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
@@ -174,9 +172,9 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA serves the config map's CA of startup until the controller has read the config map, shortly after the
-// server begins to listen. Without a CA in the TLS handshake all requests of a connection would get 401, and no
-// client retries a 401.
+// knownCA serves the CA read at startup until the controller has read the config map, shortly after the server begins
+// to listen. Without a CA in the TLS handshake all requests of a connection would get 401, and no client retries a
+// 401.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider // the controller
 	dynamiccertificates.ControllerRunner
@@ -207,7 +205,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, in which upstream sees every client, by a name that no client has.
+// neverEmpty replaces an empty list, in which upstream sees every client, by a name of no client.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

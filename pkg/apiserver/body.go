@@ -22,15 +22,15 @@ import (
 
 // Bounds of a request body (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge patch
 // parses nested values at each level again, an operation of a JSON patch copies its list, and the managers of 100,000
-// labels are insertion-sorted: one such body takes minutes and gigabytes, beyond the request timeout. YAML expands
+// labels are insertion-sorted: such a body takes minutes and gigabytes, beyond the request timeout. YAML expands
 // aliases: 61 KB took 3.6 GiB.
 const (
 	// maxBody is six times the largest stored object: JSON may write an octet, such as "<", in six.
 	maxBody = 512 << 10
-	// maxDepth is over three times the depth of any object, managedFields included.
+	// maxDepth is over three times any object's depth, managedFields included.
 	maxDepth      = 64
 	maxOperations = 1000
-	// maxEntries is ten times the longest list of any field, and more labels than fit into a stored object.
+	// maxEntries is ten times the longest list of a field, and more labels than a stored object has.
 	maxEntries = 10_000
 )
 
@@ -79,7 +79,7 @@ func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	return b
 }
 
-// mediaOf parses the media type as upstream's handlers do: those of patches accept invalid parameters.
+// mediaOf parses as upstream's handlers do: those of patches accept invalid parameters.
 func mediaOf(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -123,12 +123,12 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 	return nil
 }
 
-// checkItem checks the JSON of a Record in a change set in protobuf as a request body.
+// checkItem checks a Record of a protobuf change set as a request body.
 func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
-// readWhole checks a body in YAML before aliases are expanded.
+// readWhole checks YAML before aliases are expanded.
 func (b *boundedBody) readWhole() {
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node
@@ -147,7 +147,7 @@ func (b *boundedBody) readWhole() {
 	b.whole = bytes.NewReader(text)
 }
 
-// checkNode applies the bounds of jsonPlace to YAML, and rejects aliases. The document has depth 0.
+// checkNode applies jsonPlace's bounds to YAML, and rejects aliases.
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -188,10 +188,10 @@ func (b *boundedBody) tooMany() error {
 
 type jsonPlace struct {
 	depth, deepest int
-	// items counts the entries of the outermost value that are objects or lists.
+	// items counts objects and lists directly in the outermost value.
 	items           int
 	inText, escaped bool
-	// commas counts the commas of each open value; most is the largest number of entries.
+	// commas counts by open value; most is the largest number of entries.
 	commas [maxDepth + 1]int
 	most   int
 }

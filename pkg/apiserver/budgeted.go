@@ -28,14 +28,14 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write before the ledger decides it (S9), real or dry run. before is nil for a create.
+// asked is a write, real or dry run (S9). before is nil for a create.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// shrinks: an update always passes if it removes a quarter of an object. So an object of 96 KiB shrinks in some two
-// dozen updates, not once an octet.
+// shrinks: an update that removes a quarter always passes. So an object of 96 KiB shrinks in some two dozen updates,
+// not once an octet.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -48,9 +48,9 @@ type budgetJudge struct {
 //   - deletions, and updates that shrink the object enough;
 //   - updates without a change: they write nothing;
 //   - finalizers, so that a zone can be delivered;
-//   - dnssec, so that a rollover of DS does not wait for a tenant that writes much.
+//   - dnssec, so that a rollover of DS does not wait for a busy tenant.
 //
-// A status is charged but not counted as stock, so that controllers can report; S5.10 bounds its size. No Role of a
+// A status is charged but not counted as stock: controllers must report, and S5.10 bounds its size. No Role of a
 // namespace grants these subresources (S8.3, S12.2), so tenants cannot evade their budget.
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
@@ -101,14 +101,14 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted checks writes against budgets before the ledger decides them, so that a refused write costs nothing.
+// budgeted checks writes before the ledger decides them.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges: the ledger does not charge these writes, so the storage does.
+	// charges: the storage charges these writes, not the ledger.
 	charges bool
-	// clusters counts the stored Bind9Clusters of a namespace; nil for other resources.
+	// clusters counts a namespace's stored Bind9Clusters; nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 
@@ -132,7 +132,7 @@ func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return err
 }
 
-// admitCluster asks the budget of Bind9Clusters for a create. The caller calls done after the create.
+// admitCluster: the caller calls done after the create.
 func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err error) {
 	if b.clusters == nil {
 		return func() {}, nil
@@ -141,10 +141,10 @@ func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err
 		func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
 }
 
-// GuaranteedUpdate also creates: server-side apply of an absent object comes as an update.
+// GuaranteedUpdate also creates: server-side apply of an absent object is an update.
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
-	var done func() // of an admitted create; set once, however often the function below is called
+	var done func() // of an admitted create; set once, despite retries
 	defer func() {
 		if done != nil {
 			done()

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer allows items that this process makes for an UpdateKey to write Records in its namespace, and
-// nothing else (S13.1). Other items have the rights of their user.
+// actingAuthorizer lets items made for an UpdateKey write Records in its namespace, and nothing else (S13.1). Other
+// items have the rights of their user.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
 var actingVerbs = []string{"get", "create", "patch", "delete"}
@@ -46,8 +46,8 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota gives back quota that the ResourceQuota plugin has counted for Records not created. Upstream's
-// controller takes minutes. The count never falls below the Records that exist.
+// returnQuota returns quota of Records not created; upstream's controller takes minutes. The count never falls below
+// the existing Records.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -86,5 +86,4 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 	}
 }
 
-// maxGiveBacks bounds the retries after a conflict.
 const maxGiveBacks = 5

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
-// Prefix is the prefix of all keys in etcd. It never changes: it is part of every stored key.
+// Prefix begins every key in etcd. It never changes.
 const Prefix = "/registry/kubizone"
 
 const (
@@ -38,15 +38,14 @@ const (
 	window = 4 << 20
 )
 
-// dialEtcd connects to etcd as upstream's storage does, whose constructor is not exported, and returns when the
-// connection is ready.
+// dialEtcd connects to etcd as upstream's unexported constructor does, and waits until the connection is ready.
 func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kubernetes.Client, error) {
 	config := clientv3.Config{
 		Endpoints:            where.ServerList,
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		// The client's log would repeat the returned errors line by line during an outage.
+		// The log would repeat the returned errors during an outage.
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)},
 	}
@@ -78,7 +77,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 			return nil, err
 		}
 	}
-	// Audit log and traces of a request then have the time spent in etcd.
+	// Audit logs and traces then have the time spent in etcd.
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
 	if Faults.KV != nil {
 		client.KV = Faults.KV(client.KV, Prefix)
@@ -96,8 +95,8 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure returns the cause of a failed connection and the next step. A gRPC connection reveals its error only to
-// a failed call, so it makes one.
+// lastFailure returns the cause of a failed connection and the next step. gRPC reveals the error only to a failed
+// call, so it makes one.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -112,7 +111,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans reports whether the provider samples spans. Even dropped spans cost each request to etcd time.
+// recordsSpans reports whether spans are sampled. Even dropped spans cost time.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

@@ -25,7 +25,6 @@ import (
 
 const namespacesPath = "/api/v1/namespaces/"
 
-// serveCluster serves the cluster's APIs that clients need from a standalone server.
 func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Registry, authorizer authorizer.Authorizer) error {
 	serveCore(server, registry)
 	for _, review := range []struct {
@@ -44,9 +43,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 	return nil
 }
 
-// serveCore serves the discovery of an empty core group, which clients read first, and Namespaces of any name.
-// kubectl asks for the namespace after a "not found", and without an answer would report the namespace missing, not
-// the object.
+// serveCore serves the discovery of an empty core group, which clients read first, and Namespaces of any name: after
+// a "not found" kubectl asks for the namespace, and would report the namespace missing.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager

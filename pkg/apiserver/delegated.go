@@ -46,11 +46,9 @@ type Delegated struct {
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
 	// Zones is kept up to date by RunLedger.
-	Zones *zoneview.Set
-	// Fleet has the platform's rules for BIND 9 servers.
-	Fleet validation.FleetRules
-	ACME  ACME
-	// Budgets are the limits of namespaces without an override.
+	Zones   *zoneview.Set
+	Fleet   validation.FleetRules
+	ACME    ACME
 	Budgets budget.Limits
 }
 
@@ -61,8 +59,8 @@ const (
 	authenticationTimeout = 10 * time.Second
 )
 
-// NewDelegated returns a server behind a kube-apiserver; see New. The error tells of unreadable files, of an
-// unresponsive kube-apiserver, and of an authentication configuration that would admit every client.
+// NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, an unresponsive
+// kube-apiserver, and authentication that would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
 	config, err := genericConfig(registry)
@@ -128,8 +126,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
-// namespace do not suffice to say that a provider has nothing of a zone left (S8.3), that a key signs it (S12.2), or
-// that an UpdateKey has used a TSIG name (S13.2).
+// namespace do not suffice to say that a provider has no more of a zone (S8.3), that a key signs it (S12.2), or that
+// an UpdateKey has used a TSIG name (S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -146,7 +144,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
-		// A missing permission may be the cause: name all of them at once.
+		// A missing permission may be the cause: name all at once.
 		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery
@@ -161,8 +159,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
-// applyCore configures all that watches kube-apiserver: admission, which also asks the ledger, and priority and
-// fairness.
+// applyCore configures admission, and priority and fairness, which watch kube-apiserver.
 func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (
 	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {

@@ -1,23 +1,22 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver builds the Kubernetes API server for kubi.zone: storage, authentication, authorization, admission
-// and the subresources of zones.
+// Package apiserver builds the Kubernetes API server of kubi.zone.
 //
 // It promises:
 //
 //	A1. The ledger decides every write of a Zone, Record or Delegation. No other API path leads to their keys.
-//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd, or later (S7.1). They never
-//	    serve content that does not match its hash: that zone is frozen, and other zones are served on.
+//	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd, or later (S7.1). Content
+//	    that does not match its hash is never served: that zone is frozen, others are not.
 //	A3. Standalone: clients with a certificate of group system:masters may do everything. Others get 403 with the
-//	    reason, except on the paths of health and version. The server also serves the discovery of the core group,
+//	    reason, except on health and version paths. The server also serves the discovery of the core group,
 //	    SelfSubjectReview and SelfSubjectAccessReview.
-//	A4. No object has a TTL, and a corrupt object cannot be deleted unread: both would bypass the ledger.
-//	A5. Shutdown: /readyz fails, connections are closed with their next response, accepted requests finish, and the
-//	    connections to etcd close.
+//	A4. No object has a TTL, and no corrupt object can be deleted unread: both would bypass the ledger.
+//	A5. Shutdown: /readyz fails, connections are closed with their next response, accepted requests finish, and
+//	    the connections to etcd close.
 //	A6. Delegated: kube-apiserver authenticates and authorizes. Request headers name a user only if the client's
-//	    certificate has an allowed name; an empty list allows none. Anonymous clients reach the health paths only.
-//	A7. Delegated: /readyz names each missing RBAC permission, and passes when the server has all.
+//	    certificate has an allowed name; an empty list allows none. Anonymous clients reach only health paths.
+//	A7. Delegated: /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //
 // It decides nothing about names and records (law, ledger), does not speak DNS (primary), and does not know where

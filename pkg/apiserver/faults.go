@@ -9,8 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Faults are hooks for tests: programs built with the tag faultpoints set them before they start (test/faults).
-// Others leave them nil.
+// Faults are hooks that programs built with the tag faultpoints set before they start (test/faults); else nil.
 var Faults struct {
 	// At is called at the named points of the ledger.
 	At func(point string)

@@ -29,14 +29,14 @@ const (
 	// Component is this program's name in upstream's APIs.
 	Component = "kubizone"
 
-	// requestTimeout bounds every request except watches, zones/entries and zones/changes.
+	// requestTimeout bounds requests except watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
-	// drainTimeout bounds the wait of shutdown for open connections, mostly watches.
+	// drainTimeout bounds shutdown's wait for open connections, mostly watches.
 	drainTimeout = 5 * time.Second
 )
 
-// SetGates sets the feature gates of the process that differ from Kubernetes'. A command with a flag for gates calls
-// it first, to know the gates that its user sets.
+// SetGates sets the process's feature gates that differ from Kubernetes'. A command with a flag for gates calls it
+// first, to see the gates that its user sets.
 func SetGates() error {
 	// Deleting an undecodable object would take a Record out of its zone unnoticed (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
@@ -66,14 +66,14 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
 	config.RequestTimeout = requestTimeout
-	// Each may stream a whole zone, longer than the request timeout, and must not hold a seat meanwhile.
+	// Each may stream a zone longer than the request timeout, without a seat.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil
 }
 
-// effectiveVersion is the release of the Kubernetes libraries, for clients that check compatibility, with Kubizone's
-// version as build metadata.
+// effectiveVersion is the release of the Kubernetes libraries, for compatibility checks, with Kubizone's version as
+// build metadata.
 type effectiveVersion struct {
 	basecompatibility.EffectiveVersion
 }

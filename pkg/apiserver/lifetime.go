@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseEarly answers requests for objects with 503 and Retry-After until /readyz has passed once. Before that
-// admission would answer 403, which clients do not retry, and decisions would miss classes and namespace labels. A
-// Service may still route to a container that has just restarted.
+// refuseEarly answers requests for objects with 503 and Retry-After until /readyz has passed once. Earlier, admission
+// would answer 403, which clients do not retry, and decisions would miss classes and namespace labels. A Service may
+// still route to a restarted container.
 func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -36,8 +36,7 @@ func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Conf
 	})
 }
 
-// hasBeenReady reports whether /readyz has passed since startup. Until then it asks /readyz itself: a client that has
-// seen /readyz pass must be served.
+// hasBeenReady asks /readyz until it passes: a client that has seen it pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true
@@ -54,9 +53,9 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 	return s.ready.Load()
 }
 
-// sendAway closes connections with their next response once the Service has dropped the stopping server, so that
-// clients reconnect elsewhere. Otherwise kube-apiserver would keep its connection until requests are refused.
-// kube-apiserver does not retry a write that races with the close (kubernetes/kubernetes#135285).
+// sendAway closes connections with their next response once the Service has dropped the stopping server. Otherwise
+// kube-apiserver would keep its connection until requests are refused. kube-apiserver does not retry a write that
+// races with the close (kubernetes/kubernetes#135285).
 func (s *Server) sendAway(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
@@ -66,7 +65,7 @@ func (s *Server) sendAway(handler http.Handler) http.Handler {
 	})
 }
 
-// leaveAfter enables sendAway after half of the shutdown delay, in which the Service drops the server.
+// leaveAfter enables sendAway after half of the shutdown delay, when the Service has dropped the server.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

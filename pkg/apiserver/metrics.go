@@ -21,10 +21,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
-// measureEvery is the interval of key counts in etcd, each of which reads the keys.
+// measureEvery is the interval of key counts, which read all keys.
 const measureEvery = 15 * time.Second
 
-// Metrics are the metrics of one server. Only those of budgets have a label for a namespace, of which they name ten.
+// Metrics are the metrics of a server. Only those of budgets have namespaces as labels, ten each.
 type Metrics struct {
 	metrics.BaseStableCollector
 	ledger *ledger.Ledger
@@ -122,8 +122,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// serveMetrics serves the server's registry and upstream's, which the process has once. With profiling a DELETE
-// resets both, as upstream.
+// serveMetrics serves the server's registry and the process's. With profiling a DELETE resets both, as upstream.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

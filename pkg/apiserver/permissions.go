@@ -24,12 +24,11 @@ import (
 
 const permissionsPause = 5 * time.Second
 
-// rule is an RBAC rule that the server needs at kube-apiserver.
 type rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
-	// purpose names the failure without the rule.
+	// purpose is the failure without the rule.
 	purpose string
 }
 
@@ -119,7 +118,7 @@ type need struct {
 	rules  []rule
 }
 
-// run checks until nothing is missing. A permission revoked later shows only where it is used.
+// run ends when nothing is missing. A permission revoked later shows only where used.
 func (p *permissions) run(ctx context.Context) {
 	var told string
 	for {
@@ -155,7 +154,7 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions checks all rules. The error names each with its missing verbs.
+// askPermissions' error has each rule's missing verbs.
 func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {
@@ -164,7 +163,7 @@ func (p *permissions) askPermissions(ctx context.Context) error {
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.client, one, verb)
 				if err != nil {
-					// The other requests would time out too.
+					// Other requests would time out too.
 					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
 				}
 				if !allowed {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas enables the ResourceQuota plugin for objects stored here (count/records.kubi.zone): writes to an aggregated
-// server bypass kube-apiserver's own plugin. kube-controller-manager counts the objects, so no evaluators are needed.
+// quotas enables the ResourceQuota plugin for count/records.kubi.zone: writes to an aggregated server bypass
+// kube-apiserver's plugin. kube-controller-manager counts the objects, so no evaluators are needed.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// addReviews registers the reviews in a scheme. As in package install, the internal version, to which the generic
-// server decodes, has the Go types of the served version.
+// addReviews registers the reviews. As in package install, the internal version, to which the generic server decodes,
+// has the Go types of the served version.
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
@@ -65,8 +65,8 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	}, nil
 }
 
-// accessReviews implements SelfSubjectAccessReview as kube-apiserver does, except for selectors: the authorizer of a
-// standalone server looks at no object.
+// accessReviews implements SelfSubjectAccessReview as kube-apiserver does, without selectors: a standalone server's
+// authorizer looks at no object.
 type accessReviews struct{ authorizer authorizer.Authorizer }
 
 var _ rest.Creater = accessReviews{}

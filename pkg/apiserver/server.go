@@ -78,12 +78,12 @@ type Server struct {
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil: no budgets
 	announcer announcer
-	// core is kube-apiserver; nil unless quotas are counted there.
+	// core is kube-apiserver; nil unless it counts quotas.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
 	ready      atomic.Bool // /readyz has passed once
-	leaving    atomic.Bool // responses close their connections
+	leaving    atomic.Bool
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
@@ -144,7 +144,7 @@ type storageOptions struct {
 type ACME struct {
 	// Serve enables the group acme.kubi.zone.
 	Serve bool
-	// ClusterIssuers are the namespaces of solvers that may solve challenges of ClusterIssuers.
+	// ClusterIssuers are namespaces of solvers that may solve challenges of ClusterIssuers.
 	ClusterIssuers []string
 }
 
@@ -246,7 +246,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// The generic server would not end these watches at shutdown, but wait for them.
+	// At shutdown the generic server would wait for these watches.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
@@ -329,14 +329,14 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 }
 
 // Loopback returns the client configuration of an administrator in this process. Requests go to the handler without a
-// connection: the client can neither watch nor stream.
+// connection: no watches or streams.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// Registry has the server's own metrics. /metrics also serves upstream's.
+// Registry has the server's metrics. /metrics also serves upstream's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // Run serves the API until ctx ends, and shuts down as in A5.
@@ -375,11 +375,11 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades runs the ledger's cascades and writes Events. It waits up to namespacesTimeout to know the terminating
-// namespaces (S2.6); cascades are also correct without.
+// runCascades also writes Events. It waits up to ten seconds for the terminating namespaces (S2.6); cascades are also
+// correct without.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
-		first, cancel := context.WithTimeout(ctx, 10*time.Second) // for cascades
+		first, cancel := context.WithTimeout(ctx, 10*time.Second)
 		cache.WaitForCacheSync(first.Done(), s.namespaces.synced)
 		cancel()
 	}

@@ -16,11 +16,11 @@ import (
 
 const sharedObjects = 1000
 
-// sharing is the codec of a resource's watch. The watch cache keeps the decoded objects of over a minute. Each write
-// of a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for each patch of 30
-// octets. So equal large fields of successive events share memory.
+// sharing is the codec of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write of
+// a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets.
+// So equal large fields of successive events share memory.
 //
-// Watched objects are read-only. No write decodes with this codec: etcd3.Decoder has the plain one.
+// Watched objects are read-only. No write decodes with this codec: etcd3.Decoder has the plain codec.
 type sharing struct {
 	runtime.Codec
 	last *lru.Cache // types.UID to pieces
@@ -67,7 +67,7 @@ func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Delegati
 	s.last.Add(meta.UID, have)
 }
 
-// take points the field to the remembered value if both are equal, and returns the field's value.
+// take points the field to the remembered value if equal, and returns the field's value.
 func take[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered

@@ -29,17 +29,16 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// No garbage collector removes the finalizers Orphan and Foreground from a standalone server, so a delete with
-	// either would never end (S8.7). With false every policy deletes at once.
+	// No garbage collector removes the finalizers Orphan and Foreground standalone, so such a delete would never end
+	// (S8.7). With false every policy deletes at once.
 	options.EnableGarbageCollection = false
 	return options
 }
 
-// objectCodec returns the codec and transformer of a resource. The ledger also writes objects itself, in the same
-// form.
+// objectCodec returns a resource's codec and transformer; the ledger also writes objects itself.
 func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers,
 	resource schema.GroupResource) objects.ObjectCodec {
-	// Unlike the identity, this reports encrypted objects as encrypted, not as damaged.
+	// Unlike the identity, this reports encrypted objects as encrypted.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
 		codec.Transformer = encryption.TransformerForResource(resource)
@@ -47,7 +46,7 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 	return codec
 }
 
-// Source is a store that a command opens without a server.
+// Source is a store opened without a server.
 type Source struct {
 	Etcd storagebackend.TransportConfig
 	// EncryptionProviderConfigFile is upstream's --encryption-provider-config; empty: none.

@@ -28,9 +28,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Config configures a standalone server. Fields are required unless marked as optional.
+// Config configures a standalone server. Fields are required unless marked optional.
 type Config struct {
-	// Listener is bound, so that a port in use is an error before anything starts. The server closes it.
+	// Listener is bound: a port in use must be an error before anything starts. The server closes it.
 	Listener                net.Listener
 	ServingCert, ServingKey []byte
 	// ClientCA is the authority of clients, in PEM.
@@ -42,17 +42,16 @@ type Config struct {
 
 	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
 	AllowInlineSecrets bool
-	// Fleet has the platform's rules for BIND 9 servers.
-	Fleet validation.FleetRules
-	ACME  ACME
-	// Budgets are the limits of namespaces without an override; nil: none.
+	Fleet              validation.FleetRules
+	ACME               ACME
+	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
 
 	plain bool
 }
 
-// New connects to etcd, bounded by ctx, and returns a server that does not serve yet. It fails if the format of the
-// store is unknown.
+// New connects to etcd, bounded by ctx, and returns a server that does not serve yet. It fails if the store's format
+// is unknown.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -85,8 +84,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// NewPlain is New without the ledger, with the same API, types, watch caches and clients: the baseline of benchmarks.
-// A1 does not hold, so no command uses it, and New must not open its store.
+// NewPlain is New without the ledger: the baseline of benchmarks. A1 does not hold, so no command uses it, and New
+// must not open its store.
 func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.plain = true
 	return New(ctx, cfg)
@@ -105,7 +104,7 @@ func (c *Config) validate() error {
 	return errors.Join(wrong...)
 }
 
-// publicPaths are open to probers without a certificate. They reveal no stored data (A3).
+// publicPaths are open without a certificate, and reveal no stored data (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
 
 func serveStandalone(config *genericapiserver.Config, cfg Config) error {
@@ -124,7 +123,7 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	return nil
 }
 
-// applyStandalone admits clients with a certificate of clientCA (PEM). Group system:masters has all rights.
+// applyStandalone admits clients with a certificate of clientCA (PEM).
 func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 	authority, err := dynamiccertificates.NewStaticCAContent("client-ca", clientCA)
 	if err != nil {

@@ -25,8 +25,7 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone looks in the views, then in etcd: views are some milliseconds behind, and a client must find the zone it
-// has just created.
+// FindZone looks in the views, then in etcd: views lag, and a client must find the zone it has created.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {
@@ -60,12 +59,12 @@ func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, 
 	return found, err
 }
 
-// ApexOf reads from etcd, or from the ledger's cache, which etcd confirms.
+// ApexOf reads from etcd, or from the ledger's cache, confirmed by etcd.
 func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
 	return u.ledger.ReadApex(ctx, at, namespace)
 }
 
-// MayMake looks in the views: an update is planned on a spec that was true some milliseconds ago.
+// MayMake looks in the views: an update may be planned on a spec some milliseconds old.
 func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool {
 	zone, found := u.zones.Find(view, apex)
 	return !found || zone.Zone().UID != string(at.UID) || slices.ContainsFunc(names, zone.Header().MakesAt)

@@ -31,26 +31,26 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views serves the subresources of zones from a Set that follows the journal (A2).
+// views serves the subresources of zones (A2).
 type views struct {
 	set *zoneview.Set
 	// frozen returns why a zone (by uid) is frozen, or nil.
 	frozen func(uid string) error
-	// stored returns the steps of a zone (by uid) in etcd's journal after a serial, up to step n, and the content
-	// state at the serial; journal.ErrTrimmed if they begin later.
+	// stored returns a zone's steps in etcd's journal after a serial, up to step n, and the content state at the
+	// serial; journal.ErrTrimmed if they begin later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// journal returns all steps in etcd's journal up to step n, likewise.
+	// journal likewise returns all steps up to step n.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left returns the content of an ended zone since a serial; journal.ErrTrimmed if unknown or already withdrawn.
+	// left returns an ended zone's content since a serial; journal.ErrTrimmed if unknown or withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
 
-// Snapshot waits until the view has reached the step of object, just read from etcd.
+// Snapshot waits until the view has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
-	// Serve a frozen zone that was proven at this step.
+	// Serve a frozen zone proven at this step.
 	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
 		return nil, unproven(object)
 	}
@@ -93,8 +93,7 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest returns the oldest serial of the Set or of the stored journal: after a restart the Set has few steps, later
-// perhaps more.
+// Oldest returns the oldest serial of the Set or of the stored journal: after a restart the Set has few steps.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.set.Oldest(uid)
@@ -120,8 +119,8 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps returns steps of the Set, else of the stored journal, with their changes of entries if asked for. One read
-// gives both: a journal condensed in between would have fewer steps.
+// Steps returns steps of the Set, else of the stored journal, with changes of entries if asked. A single read gives
+// both: the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -139,7 +138,7 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// Left returns fqdn and removed entries of a zone that ended after a serial (S3.7): it has no view.
+// Left returns fqdn and removed entries of a zone ended after a serial (S3.7): it has no view.
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {
@@ -164,8 +163,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	return fqdn, change, nil
 }
 
-// readStoredSteps reads the steps after since, up to until, from the stored journal. after is the state that they
-// lead to.
+// readStoredSteps also returns the state at until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.set.ByUID(uid)
@@ -179,11 +177,11 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps undoes stored steps from the newest state, and compares the result with before, the stored content state
-// ahead of them. It returns the steps up to until, and the state there.
+// proveSteps undoes stored steps from the newest state, and compares the result with before, the stored state ahead
+// of them. It returns the steps up to until, and the state there.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
-	// The newest state is proven. The steps are proven too if undoing them leads to the stored content state.
+	// The newest state is proven, and so are steps that lead back to the stored state.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {
@@ -216,13 +214,13 @@ func held(err error) error {
 	return err
 }
 
-// sources finds the Records at a name by the ledger, and reads them from the watch cache.
+// sources finds Records by the ledger, and reads them from the watch cache.
 type sources struct {
 	ledger  *ledger.Ledger
 	records rest.Getter
 }
 
-// RecordsAt omits Records that are deleted or moved meanwhile.
+// RecordsAt omits Records deleted or moved meanwhile.
 func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
 	fqdn, err := name.Parse(object.Status.FQDN)
 	if err != nil {

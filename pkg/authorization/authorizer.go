@@ -23,24 +23,24 @@ import (
 
 // Config configures a delegating authorizer.
 type Config struct {
-	// Client creates SubjectAccessReviews, with its own limits and timeout. Required.
+	// Client creates SubjectAccessReviews, with its own limits and timeout.
 	Client authorizationclient.AuthorizationV1Interface
-	// AllowCacheTTL and DenyCacheTTL are lifetimes of cached answers; 0: no cache.
+	// AllowCacheTTL and DenyCacheTTL of answers; 0: no cache.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff is for reviews that the cluster is too busy to answer. Steps is at least 1.
+	// RetryBackoff is for reviews of a busy cluster. Steps is at least 1.
 	RetryBackoff wait.Backoff
-	// AlwaysAllowGroups may do everything without a review.
+	// AlwaysAllowGroups need no review.
 	AlwaysAllowGroups []string
-	// AlwaysAllowPaths are open to every user. A path that ends in * is a prefix.
+	// AlwaysAllowPaths are open to every user; a final * makes a prefix.
 	AlwaysAllowPaths []string
-	// InEveryNamespace selects requests that need a right in every namespace: no Role of a namespace grants them,
-	// however wide. Nil selects none.
+	// InEveryNamespace selects requests that need a right in every namespace: no Role of a namespace grants them. Nil
+	// selects none.
 	InEveryNamespace func(authorizer.Attributes) bool
-	// AskByName reviews each request as it is, for clusters with authorizers that deny.
+	// AskByName reviews each request as it is, for authorizers that deny.
 	AskByName bool
 }
 
-// Validate returns all faults of the configuration.
+// Validate returns all faults.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Client == nil {
@@ -58,7 +58,7 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// New returns an authorizer, or the errors of Validate and of invalid AlwaysAllowPaths.
+// New returns an authorizer, or the errors of Validate and of AlwaysAllowPaths.
 func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -121,14 +121,14 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before a single one: the first answer is the same for all, so cached.
+// broadFirst asks about all objects before a single one: the first answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
 
 var _ authorizer.Authorizer = broadFirst{}
 
-// Authorize asks for all names first, and for this name only if that is not allowed.
+// Authorize asks for all names first, and for this name only if not allowed.
 func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !narrow(asked) {
 		return b.UnconditionalAuthorizer.Authorize(ctx, asked)
@@ -145,7 +145,7 @@ func (b broadFirst) ConditionsAwareAuthorize(ctx context.Context, asked authoriz
 	return authorizer.ConditionsAwareDecisionFromParts(b.Authorize(ctx, asked))
 }
 
-// EvaluateConditions denies, as required of an authorizer without conditions.
+// EvaluateConditions denies: there are no conditions.
 func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision,
 	string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
@@ -161,14 +161,13 @@ func narrow(asked authorizer.Attributes) bool {
 	return asked.GetName() != "" || len(byField) > 0 || len(byLabel) > 0
 }
 
-// everyName is a request without name and selectors.
 type everyName struct {
 	authorizer.Attributes
 }
 
 func (everyName) GetName() string { return "" }
 
-// GetPath drops the path, which has the name. Reviews of resources do not use the path.
+// GetPath drops the path, which has the name and is unused in reviews of resources.
 func (everyName) GetPath() string { return "" }
 
 func (everyName) GetFieldSelector() (fields.Requirements, error) { return nil, nil }

@@ -19,16 +19,16 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options are upstream's flags of delegated authorization and Kubizone's. RemoteKubeConfigFileOptional is ignored:
-// without reviews the server would refuse every user.
+// Options are upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored: without reviews the server
+// would refuse every user.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns upstream's defaults: answers are cached for 10 s, a review times out after 10 s, and
-// system:masters and health paths are always allowed.
+// NewOptions returns upstream's defaults: caches of 10 s, reviews of at most 10 s, and system:masters and health
+// paths allowed.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }
@@ -57,7 +57,7 @@ func (o *Options) Validate() []error {
 	return wrong
 }
 
-// ApplyTo sets the authorizer, with reviews in the cluster of --authorization-kubeconfig, or in the pod's.
+// ApplyTo sets the authorizer, with reviews in the cluster of --authorization-kubeconfig, or the pod's.
 func (o *Options) ApplyTo(info *genericapiserver.AuthorizationInfo) error {
 	cluster, err := o.clientConfig()
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = version.UserAgent("kubizone")
-	// Priority and fairness limits requests; a second limit would queue them behind each other (doc.go, 4).
+	// Priority and fairness limits requests; a second limit would queue them (doc.go, 4).
 	config.QPS = -1
 	config.Timeout = o.ClientTimeout
 	config.ContentType = "application/vnd.kubernetes.protobuf"

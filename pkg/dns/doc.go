@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dns has the types common to all packages: an Entry is a resource record of a zone, a Change leads from one
-// serial to another.
+// Package dns has the types common to all packages: an Entry is a zone's resource record, a Change leads between
+// serials.
 //
-// It promises: (1) The packages below it implement RFCs and nothing else. (2) Nothing here does I/O, reads a clock
-// or blocks. (3) Values are immutable, and comparable if Go allows.
+// It promises: (1) The packages below it implement RFCs alone. (2) Nothing does I/O, reads a clock or blocks. (3)
+// Values are immutable, and comparable if Go allows.
 //
 // It does not know Kubernetes, storage, delegations or hashes.
 //

@@ -11,24 +11,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Entry is a published resource record of class IN (S5.5). Two entries are the same record if they are equal apart
-// from TTL.
+// Entry is a published record of class IN (S5.5). Equal entries but for TTL are the same record.
 type Entry struct {
-	// Name is the owner, canonical and absolute.
+	// Name is canonical and absolute.
 	Name name.Name
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is in presentation format with absolute names, as from rdata.Value.Resolve.
+	// Data is presentation format with absolute names, as from rdata.Value.Resolve.
 	Data string
 }
 
-// String returns the line of a master file (RFC 1035 §5.1), tab separated, without the newline.
+// String returns a master file's line (RFC 1035 §5.1), tab separated, without newline.
 func (e Entry) String() string {
 	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
 }
 
-// AppendText appends String, for writers with a buffer.
+// AppendText appends String.
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
 // AppendLine is AppendText with type and data in another form.
@@ -42,14 +41,13 @@ func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	return append(line, data...)
 }
 
-// Change is the difference between two serials of a zone, without the SOA. Applied to the content at From, it gives
-// the content at To.
+// Change is the difference between two serials of a zone, without the SOA.
 type Change struct {
 	From, To       serial.Serial
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a member's PTR in the catalog of a fleet until all servers have had the zone once. An
-// agent does not delay the readiness of its server for such a zone. Consumers of catalogs ignore TTLs (RFC 9432 §4),
-// and BIND logs a warning for each unknown record.
+// UnconfirmedTTL is the TTL of a member's PTR in a fleet's catalog until all servers have had the zone once; until
+// then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4),
+// and BIND warns of unknown records.
 const UnconfirmedTTL = 1

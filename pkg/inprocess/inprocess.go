@@ -16,11 +16,11 @@ type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}
 
-// RoundTrip returns when the handler returns, which must happen when the context of the request ends.
+// RoundTrip returns when the handler does, which must end with the request's context.
 func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	ctx, release := Detach(request.Context())
 	defer release()
-	served := request.Clone(ctx) // a server owns its request; this request is the sender's
+	served := request.Clone(ctx) // a server owns its request
 	served.RequestURI, served.RemoteAddr = request.URL.RequestURI(), "127.0.0.1:0"
 	served.Proto, served.ProtoMajor, served.ProtoMinor = "HTTP/2.0", 2, 0
 	if served.Body == nil {
@@ -28,7 +28,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		// net/http would end the connection here. The server's filters have logged the panic.
+		// net/http would end the connection here, with the panic logged.
 		if why := recover(); why != nil {
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}
@@ -40,7 +40,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 		Header: w.Header(), Body: io.NopCloser(&w.Body), ContentLength: int64(w.Body.Len()), Request: request}, nil
 }
 
-// Detach returns a context that ends with ctx, without the values of ctx.
+// Detach returns a context that ends with ctx, without its values.
 func Detach(ctx context.Context) (detached context.Context, release func()) {
 	detached, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -64,7 +64,7 @@ type Recorder struct {
 // NewRecorder returns an empty Recorder.
 func NewRecorder() *Recorder { return &Recorder{header: http.Header{}} }
 
-// Header returns the headers of the response.
+// Header returns the response's headers.
 func (r *Recorder) Header() http.Header { return r.header }
 
 // WriteHeader keeps the first code.

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory reports this process's memory, for bounds that are a share of it, and tunes the garbage collector of
-// a server.
+// Package memory reports this process's memory, for bounds that are a share of it, and tunes a server's garbage
+// collector.
 //
 // It promises: (1) A lower limit of the container counts. (2) Unknown is 0, never a guess. (3) GOGC and GOMEMLIMIT in
 // the environment are respected.

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxObjectName is the maximum length of an RFC 1123 subdomain.
+	// maxObjectName is that of an RFC 1123 subdomain.
 	maxObjectName = 253
-	// digestLength is in hexadecimal digits: 40 bits. The creation of the object detects a collision.
+	// digestLength is in hexadecimal digits: 40 bits.
 	digestLength = 10
 )
 
@@ -26,8 +26,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns the names for a Zone object for fqdn, the readable name first: "example.org" or "root", then a name
-// with a digest of name and view, for use if another zone has the first.
+// OfZone returns the names for a Zone object, the readable first: "example.org" or "root", then a name with a digest
+// of name and view, if another zone has the first.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -38,11 +38,11 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns the names for a Record object, the readable name first: "www-a.example.org", "apex-ns.root".
+// OfRecord returns the names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// The readable name identifies owner and type. It is used only if both can be read back: the labels of the owner are
-// valid in an object name, no label but the last ends in "-" and a type, and the first is not a word for "@" or "*".
-// All other names get a digest, which makes them unique (L5).
+// The readable name is used only if owner and type can be read back: the owner's labels are valid in an object name,
+// no label but the last ends in "-" and a type, and the first is not a word for "@" or "*". All other names get a
+// digest, which makes them unique (L5).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
@@ -65,20 +65,19 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix begins the names of Records made by updates (RFC 2136): an imported Record of the same RRset has
-// another name.
+// updatePrefix is of Records made by updates (RFC 2136): an imported Record of the RRset has another name.
 const updatePrefix = "dyn--"
 
-// OfUpdate returns the name of the Record made by updates for an RRset of a zone object.
+// OfUpdate names the Record made by updates for an RRset of a zone object.
 func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
-// externalPrefix begins the names of Records made for endpoints of external-dns.
+// externalPrefix is of Records for endpoints of external-dns.
 const externalPrefix = "ext--"
 
-// OfExternal returns the name of the Record for an RRset and an owner in external-dns' sense. fqdn is relative to
-// the root, since the zone is not known.
+// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the
+// zone is unknown.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }
@@ -91,7 +90,7 @@ func ofOther(prefix string, owner name.Rel, t rdata.Type, zone string) string {
 	return text
 }
 
-// joinLabels joins labels to a part of an object name. exact is set if they can be read back.
+// joinLabels reports exact if the labels can be read back.
 func joinLabels(labels []string, none string) (text string, exact bool) {
 	if len(labels) == 0 {
 		return none, true
@@ -118,7 +117,7 @@ func joinLabels(labels []string, none string) (text string, exact bool) {
 	return strings.Join(words, "."), exact
 }
 
-// cutToFit cuts text so that text and suffix are a valid object name. The suffix must leave room.
+// cutToFit cuts text to a valid object name with suffix, which must leave room.
 func cutToFit(text, suffix string) string {
 	if longest := maxObjectName - len(suffix); longest < len(text) {
 		text = text[:longest]

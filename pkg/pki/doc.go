@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki issues the credentials of a standalone server: a certificate authority, a serving certificate, an
+// Package pki issues a standalone server's credentials: a certificate authority, a serving certificate, an
 // administrator's certificate of group system:masters, and the kubeconfig.
 //
 // It promises:
 //
 //	P1. Keys and kubeconfig are created with mode 0600, in a directory of mode 0700.
-//	P2. A valid pair is kept, so that copies of the kubeconfig survive restarts. A leaf is issued again if an address
-//	    is missing, the authority differs, or less than a year is left.
+//	P2. A valid pair is kept: copies of the kubeconfig survive restarts. A leaf is issued again if an address is
+//	    missing, the authority differs, or less than a year is left.
 //	P3. Files are replaced atomically.
 //
-// It knows no cluster and does not authenticate. pkg/apiserver/serving keeps an aggregated server's certificate, with
-// Issue.
+// It does not know clusters and does not authenticate. pkg/apiserver/serving keeps an aggregated server's
+// certificate, with Issue.
 //
 // Read pki.go first, then pair.go.
 package pki

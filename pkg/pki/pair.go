@@ -18,21 +18,20 @@ import (
 	"time"
 )
 
-// clockSkew lets clients with a slow clock use a new certificate.
+// clockSkew admits clients with a slow clock.
 const clockSkew = time.Hour
 
 // ErrForeignKey reports a certificate for another key.
 var ErrForeignKey = errors.New("the key is not the certificate's")
 
-// Pair is a certificate and key. CertPEM has only this certificate, KeyPEM is PKCS #8.
+// Pair is a certificate and key, in PEM one certificate and PKCS #8.
 type Pair struct {
 	Cert            *x509.Certificate
 	Key             *ecdsa.PrivateKey
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM and the key of keyPEM. ErrForeignKey: they do not belong
-// together.
+// ParsePair parses the first certificate of certPEM and the key of keyPEM. ErrForeignKey: not of a pair.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -58,7 +57,7 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 		keyBlock.Bytes)}, nil
 }
 
-// Authority returns the template of a certificate authority.
+// Authority returns a certificate authority's template.
 func Authority(commonName string) x509.Certificate {
 	return x509.Certificate{
 		Subject:               pkix.Name{CommonName: commonName},
@@ -68,7 +67,7 @@ func Authority(commonName string) x509.Certificate {
 	}
 }
 
-// Serving returns the template of a TLS server's certificate. hosts are names or addresses.
+// Serving returns a TLS server's template. hosts are names or addresses.
 func Serving(commonName string, hosts []string) x509.Certificate {
 	template := x509.Certificate{
 		Subject:     pkix.Name{CommonName: commonName},
@@ -85,8 +84,8 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, valid for validity from now but not longer than authority. If authority is
-// nil, the certificate is self-signed.
+// Issue returns a new key and certificate, valid for validity from now but not longer than authority; self-signed if
+// that is nil.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 
 const (
 	validity = 10 * 365 * 24 * time.Hour
-	// renewBefore is also the longest safe run time of a process.
+	// renewBefore is also a process's longest safe run time.
 	renewBefore = 365 * 24 * time.Hour
-	// AdminUser and AdminGroup are in the administrator's certificate; the group grants the rights.
+	// AdminUser and AdminGroup are in the administrator's certificate; the group has the rights.
 	AdminUser  = "kubizone-admin"
 	AdminGroup = "system:masters"
 )
@@ -80,8 +80,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's, with embedded certificates, one context and namespace default. server is an
-// https URL.
+// Kubeconfig returns the administrator's, with embedded certificates and namespace default. server is an https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -93,7 +92,7 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 }
 
 // Hosts returns the names and addresses of a server that listens on host: loopback, and host, or all of this
-// machine's if host is unspecified (empty, 0.0.0.0, ::).
+// machine's if unspecified (empty, 0.0.0.0, ::).
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -109,7 +108,7 @@ func Hosts(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		add(name)
 	}
-	// Without interface addresses, remote clients need a name above.
+	// Without them, remote clients need a name above.
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {
@@ -145,8 +144,8 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair returns the pair stored under name if choose keeps the pair, else stores the chosen pair. The key is
-// written first: a certificate without its key would be kept forever.
+// ensurePair stores another pair if choose does not keep the pair under name. The key is written first: a certificate
+// without its key would be kept forever.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)
@@ -169,7 +168,7 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	return chosen, nil
 }
 
-// readPair returns nil if the pair is absent, or a crash left half.
+// readPair returns nil if absent, or if a crash left half.
 func readPair(certFile, keyFile string) (*Pair, error) {
 	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)

@@ -13,17 +13,16 @@ import (
 )
 
 // Rule allows a peer to query SOA, AXFR and IXFR. A request must come from one of Prefixes (none: any source) and be
-// signed by Key (empty: by any key of the server, or unsigned). A rule with neither would allow every source, and is
-// refused.
+// signed by Key (empty: by any key of the server, or unsigned). A rule with neither is refused: it would allow every
+// source.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs: the peer signs what it transfers, and alone sees Membership.Signed.
+	// Signs: the peer signs its transfers, and alone sees Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules for prefixes and keys: a peer needs an address in prefixes and, if there are keys, any of the
-// keys.
+// Rules returns rules for prefixes and keys: a peer needs an address in prefixes and any of the keys, if any.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -39,15 +38,15 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 type Target struct {
 	Addr netip.AddrPort
 	Key  string // signs the NOTIFY: a name in Keys; empty: unsigned
-	// NoCatalog: the target does not use the catalog, and gets no NOTIFY of it.
+	// NoCatalog: the target gets no NOTIFY of the catalog.
 	NoCatalog bool
-	// NoZones: the target transfers zones from another server, and gets NOTIFY only of the catalog.
+	// NoZones: the target gets NOTIFY only of the catalog, and transfers zones from another server.
 	NoZones bool
-	// Signs: the target signs the zones in Membership.Signed, and gets NOTIFY only of these. Other targets do not.
+	// Signs: the target signs the zones in Membership.Signed, and gets NOTIFY only of these; other targets do not.
 	Signs bool
 }
 
-// newAccess checks and normalizes rules. Without a rule no peer is allowed.
+// newAccess also normalizes rules. Without a rule no peer is allowed.
 func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	var out []Rule
 	var faults []error
@@ -82,19 +81,18 @@ func (r Rule) covers(from netip.Addr) bool {
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
-// trust is the access of a source before its first message.
 type trust int
 
 const (
-	// outsider: no key can make the source a peer. It has a small budget of its own.
+	// outsider: no key can make the source a peer. Outsiders share a small budget.
 	outsider trust = iota
-	// unproven: a peer once it has signed with a key.
+	// unproven: a peer once a key has signed.
 	unproven
 	// peer: allowed by address alone.
 	peer
 )
 
-// allow reports whether the rules allow a request, and whether the peer signs. key has been verified; nil: unsigned.
+// allow also reports whether the peer signs. key has been verified; nil: unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answerMessage checks form, signature, opcode, version and access before it looks at zones, so that sources without
-// access learn no zone names.
+// answerMessage checks form, signature, opcode, version and access before it looks at zones: sources without access
+// must learn no zone names.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
@@ -122,8 +122,8 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []ope
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
-// findEnclosing returns the closest open zone at or above the name (S2.1). A question for DS belongs to the parent
-// zone, if that is served (RFC 4035 §3.1.4.1).
+// findEnclosing returns the closest open zone at or above the name (S2.1); for DS the parent zone, if served (RFC
+// 4035 §3.1.4.1).
 func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {
@@ -140,9 +140,9 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR of a peer that is behind, with the difference if known. Otherwise the answer is
-// the whole zone over TCP, and the SOA over UDP, so that the peer retries over TCP (RFC 1995 §2, §4). Over TCP the
-// difference is read once the transfer has a slot.
+// answerDifference answers an IXFR of a peer that is behind: with the difference if known, else with the whole zone
+// over TCP, or the SOA over UDP, after which the peer retries over TCP (RFC 1995 §2, §4). Over TCP the difference is
+// read once the transfer has a slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

@@ -20,20 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// catalogInterval is the minimum time between serials of a catalog: members added together make one change.
+// catalogInterval is the minimum time between a catalog's serials: members added together make one change.
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains the catalog zone of a class (RFC 9432), a snapshot like any other for AXFR, IXFR and NOTIFY. The
-// class's mutex guards all fields.
+// catalog maintains a class's catalog zone (RFC 9432), a snapshot like any other. The class's mutex guards all
+// fields.
 //
-// Its serial is the Membership's. Two primaries may skip different serials; for a serial that it has not published, a
-// primary sends the whole zone, so that a difference always applies to the content it was made from.
+// Its serial is the Membership's. Two primaries may skip different serials; for a serial it has not published, a
+// primary sends the whole zone: a difference always applies to the content it was made from.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due has the members whose published row is outdated: the wanted listing, or zero for none.
-	due map[name.Rel]listing
-	// published has the rows of the snapshot.
+	// due has the wanted listing of members with an outdated row, or zero for none.
+	due       map[name.Rel]listing
 	published map[name.Rel]listing
 	// serial is the snapshot's, wanted the Membership's.
 	serial, wanted serial.Serial
@@ -64,14 +63,14 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow returns the owner of a member's PTR. The label changes with uid and name, so that consumers reset the
+// memberRow returns the owner of a member's PTR. The label changes with uid and name: consumers then reset the
 // member's state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
-// addMember and removeMember note a change. c may be nil.
+// addMember and removeMember accept a nil c.
 func (c *catalog) addMember(uid string, of listing) {
 	if c != nil {
 		c.due[memberRow(uid, of.zone)] = of
@@ -113,7 +112,7 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish returns the time until the next change may be published; false: none is due.
+// timeToPublish returns false if no change is due.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false
@@ -140,7 +139,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			c.published[row] = after
 		}
 		step.TTLs = append(step.TTLs, change)
-		// The label depends on the zone's name, so before and after are the same zone.
+		// The label depends on the zone's name: before and after are the same zone.
 		switch {
 		case change.Before == nil:
 			step.Added = append(step.Added, memberPointer(row, after.zone))

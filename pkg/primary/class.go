@@ -20,37 +20,36 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures the peers of a group of zones. Config.Views with Config.Keys, Allow and Notify form a class
-// too, without name, catalog or members, which has all zones of the views.
+// ClassConfig configures the peers of a group of zones. Config.Views with Config.Keys, Allow and Notify form a
+// nameless class of all zones of the views, without catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its peers' keys. Its peers have separate slots for
-	// connections and transfers (Config.MaxConns, MaxTransfers). Empty: peers of the platform. Update does not change
-	// it.
+	// Tenant is the namespace that owns the class and can read its peers' keys. Its peers have separate slots
+	// (Config.MaxConns, MaxTransfers). Empty: the platform's peers. Update does not change it.
 	Tenant string
-	// Catalog is the name of the catalog zone (RFC 9432). Zero: none.
+	// Catalog is the catalog zone's name (RFC 9432). Zero: none.
 	Catalog name.Name
-	// Keys are the peers' TSIG keys, for Allow and Notify. Keys of a name must be equal in all classes.
+	// Keys are for Allow and Notify. Keys of a name must be equal in all classes.
 	Keys []tsig.Key
-	// Allow has the rules for zones and catalog. Without a rule no peer is allowed.
+	// Allow is for zones and catalog. Without a rule no peer is allowed.
 	Allow []Rule
-	// Notify are the secondaries to notify of zones and catalog.
+	// Notify are the secondaries of zones and catalog.
 	Notify []Target
 }
 
-// Member is a zone in a class: an object, and the name under which the class serves and lists the object.
+// Member is a zone in a class, and the name under which the class serves and lists the zone.
 type Member struct {
 	UID  string
 	Zone name.Name
 }
 
-// Membership is the immutable set of a class's zones at a moment.
+// Membership is a class's zones at a moment, immutable.
 type Membership struct {
-	// Members are in the order of their right to a name: later members of a name are left out, and members with the
-	// catalog's name.
+	// Members are in the order of their right to a name: later members of a name, and of the catalog's name, are left
+	// out.
 	Members []Member
-	// Serial identifies Members: all primaries of the class have the same Members under it, so that a secondary may
-	// ask any. Also the catalog's serial: not 0 with a catalog.
+	// Serial identifies Members: all primaries of the class have the same Members under it, so a secondary may ask
+	// any. Also the catalog's serial: not 0 with a catalog.
 	Serial serial.Serial
 	// Paused members (by uid) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
@@ -59,17 +58,17 @@ type Membership struct {
 	// Signed members (by uid) are served only to peers that sign: a secondary with a signed and an unsigned source
 	// would answer without signatures.
 	Signed map[string]bool
-	// Signing members (by uid) are also announced to peers that sign, which begin to sign them.
+	// Signing members (by uid) are also announced to peers that sign, to begin.
 	Signing map[string]bool
 }
 
-// Class is a group of zones with their peers. To a peer other classes' zones do not exist.
+// Class is a group of zones with their peers. Other classes' zones do not exist for a peer.
 type Class struct {
 	all    *classes
 	name   string
 	tenant string
 	by     openingBy // guarded by classes.changing
-	// views of the nameless class, whose zones are not listed.
+	// views of the nameless class; its zones are not listed.
 	views []string
 
 	mu      sync.RWMutex
@@ -91,7 +90,7 @@ func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map
 	return named, byName
 }
 
-// Update replaces peers, keys and catalog. The members stay.
+// Update replaces peers, keys and catalog, not members.
 func (c *Class) Update(config ClassConfig) error {
 	config.Name = c.name
 	return c.configureClass(config, false)
@@ -145,7 +144,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// replaceCatalog serves the catalog under a name; zero: none. The caller holds c.mu.
+// replaceCatalog with a zero name ends the catalog. The caller holds c.mu.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.all.catalogs.Remove(c.catalog.uid())
@@ -157,7 +156,7 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
-// Close ends the class: its peers lose access to the zones.
+// Close ends the peers' access to the zones.
 func (c *Class) Close() {
 	s := c.all
 	s.changing.Lock()
@@ -220,13 +219,13 @@ func (c *Class) Set(to Membership) {
 }
 
 // Announce notifies the class's targets again of a zone, and of the catalog: a target without the zone may have
-// missed the catalog's serial.
+// missed the catalog.
 func (c *Class) Announce(uid string) {
 	c.all.changes.note(classUID{c, uid}, true)
 	c.AnnounceCatalog()
 }
 
-// AnnounceCatalog notifies the class's targets again of the catalog.
+// AnnounceCatalog notifies them again of the catalog.
 func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -247,7 +246,6 @@ func (c *Class) trustOf(from netip.Addr) trust {
 	return c.access.trustOf(from)
 }
 
-// findZone returns a zone served to the class's peers. signs: the peer signs.
 func (c *Class) findZone(fqdn name.Name, signs bool) (*zoneview.Snapshot, bool) {
 	if fqdn.IsZero() {
 		return nil, false
@@ -330,7 +328,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes the catalog if due, and returns the time to wait otherwise; 0: no change.
+// publishCatalog publishes the catalog if due, else returns the time to wait; 0: no change.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

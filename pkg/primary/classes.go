@@ -24,10 +24,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// classes are the classes of a primary, and their shared state.
 type classes struct {
 	zones    Zones
-	catalogs *zoneview.Set // the catalog zones of all classes
+	catalogs *zoneview.Set
 	changes  *changes
 	log      klog.Logger
 
@@ -50,15 +49,15 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	return by
 }
 
-// roster is an immutable snapshot of all classes and keys.
+// roster is immutable.
 type roster struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey and byAddress index the classes with a key, and with a rule on the source, in order of classes: the cost
-	// of a question does not grow with their number.
+	// byKey and byAddress index the classes with a key, and with a rule on the source, in order of classes: a
+	// question's cost does not grow with their number.
 	byKey     map[string][]*Class
 	byAddress []*Class
-	// updaters are the update keys by name. Class keys take precedence.
+	// updaters are update keys by name, after the classes'.
 	updaters map[string]*updater
 	// anyAddress: a class accepts a key from every source, or there are updaters.
 	anyAddress bool
@@ -81,8 +80,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRoster returns the roster of classes sorted by name, the nameless first. Class keys take precedence over
-// updaters of the same name.
+// newRoster needs classes sorted by name, the nameless first. Their keys take precedence over updaters of a name.
 func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) {
 	after := &roster{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
@@ -110,7 +108,7 @@ func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) 
 
 type opening struct {
 	*Class
-	signs bool // the peer signs transferred zones
+	signs bool // the peer signs
 }
 
 func (r *roster) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
@@ -134,7 +132,7 @@ func (r *roster) candidatesFor(key *tsig.SigningKey) []*Class {
 
 func compareNames(a, b *Class) int { return cmp.Compare(a.name, b.name) }
 
-// tenantOf returns the first class's tenant, or "" if a class is the platform's.
+// tenantOf returns "" if a class is the platform's.
 func tenantOf(open []opening) string {
 	if slices.ContainsFunc(open, func(class opening) bool { return class.tenant == "" }) {
 		return ""
@@ -142,8 +140,8 @@ func tenantOf(open []opening) string {
 	return open[0].tenant
 }
 
-// trustOf returns the highest trust of a source in any class. A peer allowed by address in tenants' classes only is
-// unproven until its first message, after which its connection counts as the tenant's.
+// trustOf returns a source's highest trust in any class. A peer allowed by address in tenants' classes only is
+// unproven until its first message, after which its connection is the tenant's.
 func (r *roster) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
@@ -211,11 +209,10 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	}
 }
 
-// changes are changes of classes, not of zones, for the loops.
 type changes struct {
 	mu sync.Mutex
 	// noted are the zones to announce; true: even if already announced. A nil class means every class, an empty uid
-	// every zone of the class.
+	// every zone of a class.
 	noted    map[classUID]bool
 	wake     chan struct{}
 	catalogs chan struct{} // a catalog may be due
@@ -255,7 +252,7 @@ func wake(loop chan<- struct{}) {
 type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
-	// advised is the time of the last advice about the algorithm, in unix seconds.
+	// advised is in unix seconds.
 	advised atomic.Int64
 	// open are the zones of the key's view, as a class.
 	open []opening
@@ -288,11 +285,11 @@ func (r *roster) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// adviseInterval is the minimum time between log lines about a key's algorithm, which any source can cause.
+// adviseInterval bounds log lines about a key's algorithm: any source can cause them.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most clients default
-// to HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval.
+// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most default to
+// HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval.
 func (r *roster) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

@@ -14,29 +14,28 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4). It keeps only offsets, and compares with the octets of the message.
+// compressor compresses names (RFC 1035 §4.1.4). It keeps only offsets, and compares with the message's octets.
 //
-// Names are canonical (lower case), so equal names are equal octets. A forgotten name is written in full: forgetting
-// is safe, a wrong pointer is not.
+// Names are canonical (lower case): equal names are equal octets. A forgotten name is written in full: forgetting is
+// safe, a wrong pointer is not.
 type compressor struct {
 	zone []byte // wire form of the zone's name; empty: none
-	// zoneAt is the offset of the zone's name in the message, or 0. Names in the zone are stored by their labels
-	// before the zone's name, others down to the root.
+	// zoneAt is the offset of the zone's name, or 0. Names in the zone are stored without the zone's name, others
+	// down to the root.
 	zoneAt uint16
 	slots  []slot // the length is a power of two
 	used   int
 
-	owner   name.Rel // the last owner
-	ownerAt uint16   // its offset; 0: beyond reach
+	owner   name.Rel
+	ownerAt uint16 // its offset; 0: beyond reach
 
-	// Scratch: a name's labels, their starts, and the hash from each to the end.
+	// Scratch: a name's labels, their starts, and hashes from each to the end.
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
 }
 
-// slot is a name's offset, and a part of its hash that spares most comparisons. Offset 0, the message's ID, marks a
-// free slot.
+// slot is a name's offset, and a part of its hash. Offset 0, the message's ID, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2
@@ -53,10 +52,10 @@ func newCompressor(slots int) compressor {
 	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
 }
 
-// A seed of the process: owners cannot choose colliding names.
+// A random seed: owners cannot choose colliding names.
 var hashSeed = maphash.MakeSeed()
 
-// Initial hashes of names down to the root, and in the zone.
+// Initial hashes: of names down to the root, and in the zone.
 const (
 	hashOfRoot = 0x9e3779b97f4a7c15
 	hashOfZone = 0xc2b2ae3d27d4eb4f
@@ -92,7 +91,7 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	return b
 }
 
-// appendName appends the name at the start of wire, and returns the rest of wire.
+// appendName appends wire's first name, and returns the rest.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 	for {
@@ -110,7 +109,7 @@ func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	}
 }
 
-// appendZone appends the zone's name for the first time, as the target of names in the zone.
+// appendZone appends the zone's name for the first time, as a target.
 func (c *compressor) appendZone(b []byte) []byte {
 	at := len(b) - lengthOctets
 	b = c.appendLabels(b, c.zone[:len(c.zone)-1], false)
@@ -120,11 +119,11 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends labels and the zone's name or root: the labels not yet in the message, and a pointer to the
+// appendLabels appends labels and the zone's name or root: labels not yet in the message, then a pointer to the
 // longest known suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
-		inZone = false // the root, or no zone
+		inZone = false // root, or no zone
 	}
 	starts, hashes := &c.starts, &c.hashes
 	n := 0
@@ -136,7 +135,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone {
 		rest = hashOfZone
 	}
-	// From the right: a name is known only if its suffix is.
+	// From the right: a known name's suffixes are known.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -169,7 +168,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of label followed by the name at rest; rest 0 is the root.
+// findName returns the offset of label before the name at rest; rest 0 is the root.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -190,7 +189,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether the name at b[at:] is the one at rest; 0: the root.
+// follows reports whether b[at:] is the name at rest; 0: the root.
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written
@@ -204,7 +203,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName stores the offset of a name if in reach of pointers, up to half of the table, to keep probing short.
+// rememberName stores an offset in reach of pointers, up to half of the table: probing stays short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

@@ -22,16 +22,15 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Zones provides the zones to serve. Snapshots are immutable and settled, that is, deliverable (S7.2). zoneview.Set
-// implements it.
+// Zones provides the zones to serve. Snapshots are immutable and settled, that is, deliverable (S7.2).
 type Zones interface {
-	// Find returns the zone of a view with exactly this name.
+	// Find returns a view's zone of exactly this name.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns the zone with this uid.
+	// Settled returns a zone by uid.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference returns the changes of a zone from a serial to a snapshot, or an error if unknown.
+	// Difference returns a zone's changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns the steps between serials of a zone, or an error if unknown.
+	// Changes returns a zone's steps between serials, or an error if unknown.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
@@ -41,23 +40,22 @@ type Zones interface {
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config configures a primary. Zones and Listen are required; for other fields the comment describes the zero value.
+// Config configures a primary. Zones and Listen are required; other comments describe the zero value.
 type Config struct {
 	Zones Zones
 
-	// Views are the views served to peers of Allow; of several zones with a name, the first view's is served. None:
-	// only classes have zones and peers (AddClass).
+	// Views are served to peers of Allow; the first view's zone of a name. None: only classes have zones and peers
+	// (AddClass).
 	Views []string
-	// Listen is the address for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
+	// Listen is for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
 	Listen netip.AddrPort
-	// Keys are the TSIG keys for Allow and Notify.
+	// Keys are for Allow and Notify.
 	Keys []tsig.Key
-	// Allow has the rules for peers. Without a rule every source is REFUSED.
-	Allow []Rule
-	// Notify are the secondaries to notify.
+	// Allow has the peers. Without a rule every source is REFUSED.
+	Allow  []Rule
 	Notify []Target
 
-	// Updates applies messages of SetUpdateKeys' keys. Required with such keys.
+	// Updates applies the messages of SetUpdateKeys' keys, and is required with these.
 	Updates updates.Handler
 
 	// MaxConns bounds peers' TCP connections; as many more wait briefly for a slot. 0: 512. Separate slots:
@@ -68,20 +66,20 @@ type Config struct {
 	//   - a sixteenth, at least 4, for sources that cannot be admitted.
 	MaxConns int
 	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant over all addresses. 0: a
-	// quarter of MaxConns, 128. BIND opens a connection for each transfer, is often configured for 100 from a server
+	// quarter of MaxConns, 128. BIND opens a connection for each transfer, often up to 100 to a server
 	// (transfers-per-ns), and treats a server that closes a connection as down.
 	MaxConnsPerClient int
-	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, a tenant a quarter
-	// of these. 0: 16.
+	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, each tenant a
+	// quarter of these. 0: 16.
 	MaxTransfers int
-	// MaxTransfersPerClient bounds the transfers of a client. 0: half of MaxTransfers.
+	// MaxTransfersPerClient defaults to half of MaxTransfers.
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot, then SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is the minimum average rate of a transfer in octets a second, WriteTimeout not counted; slower
-	// transfers are cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
+	// LeastRate is a transfer's minimum average rate in octets a second, without WriteTimeout; slower transfers are
+	// cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
 	LeastRate int
-	// IdleTimeout bounds the idle time of a connection. 0: 30 s.
+	// IdleTimeout of a connection. 0: 30 s.
 	IdleTimeout time.Duration
 	// ReadTimeout bounds the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
@@ -91,19 +89,18 @@ type Config struct {
 	StopTimeout time.Duration
 
 	// Reachable returns when secondaries can reach Listen; nil: at once. No NOTIFY is sent before: BIND would query
-	// at once, and after a lost query delay further NOTIFYs of the zone for 15 s.
+	// at once, and after a lost query delay the zone's NOTIFYs for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout bounds the wait for an answer to NOTIFY. 0: 2 s.
+	// NotifyTimeout bounds the wait for NOTIFY's answer. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is the minimum time between NOTIFYs of new serials of a zone to a target; serials in between are
-	// coalesced. 0: 200 ms.
+	// NotifyInterval is the minimum time between NOTIFYs of a zone's new serials to a target, coalesced. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff is the delay of the first retry of a serial; it doubles up to a minute. 0: 1 s.
+	// NotifyBackoff precedes a serial's first retry; it doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
-	// NotifyAttempts bounds the NOTIFYs of a serial; after that the secondary's refresh must find the serial. 0: 8.
+	// NotifyAttempts bounds a serial's NOTIFYs; then the secondary's refresh must find it. 0: 8.
 	NotifyAttempts int
 
-	// Clock is the time for TSIG. Nil: time.Now.
+	// Clock is for TSIG. Nil: time.Now.
 	Clock func() time.Time
 	// Logger defaults to klog.Background().
 	Logger klog.Logger

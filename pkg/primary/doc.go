@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package primary is the hidden primary: it serves zones to secondaries by SOA, AXFR and IXFR over UDP and TCP, sends
-// NOTIFY of new serials, and answers questions of peers that may transfer. TSIG (RFC 8945) authenticates peers; other
-// sources learn nothing.
+// NOTIFY, and answers questions of peers that may transfer. TSIG (RFC 8945) authenticates peers; other sources learn
+// nothing.
 //
 // It promises:
 //
@@ -26,13 +26,13 @@
 //     delay neither questions nor other tenants.
 //
 // It does not know the origin of zones, users, or Kubernetes objects: the interface Zones provides settled snapshots
-// and differences. An IXFR from before the journal gets the whole zone (RFC 1995 §4). It does not sign zones
-// (DNSSEC), decide UPDATEs or ask other servers: a CNAME out of the zone ends the answer.
+// and differences. It does not sign zones (DNSSEC), decide UPDATEs or ask other servers: a CNAME out of the zone ends
+// the answer.
 //
 // Read answer.go first: the decisions about a message, in order, without I/O. query.go parses a message; resolve.go
-// resolves a question in a zone, transfer.go sends a zone or difference; message.go packs a message, compress.go its
-// names, reply.go other answers, package tsig signs. class.go has zones and peers of a class, classes.go all classes
-// and keys, catalog.go the catalog zone, updater.go answers update keys, whose messages wait in package updates,
+// resolves a question, transfer.go sends a zone or difference; message.go packs a message, compress.go its names,
+// reply.go other answers, package tsig signs. class.go has a class's zones and peers, classes.go all classes and
+// keys, catalog.go the catalog zone, updater.go answers update keys, whose messages wait in package updates,
 // access.go the rules for sources. serve.go has the sockets and UDP; tcp.go connections, with slots of pkg/slots;
 // notifier.go schedules NOTIFYs, notify.go sends them. primary.go puts the parts together.
 package primary

@@ -15,16 +15,15 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the largest answer over UDP, in octets: it passes any link unfragmented. Unsigned answers:
-// unsignedLimit.
+// udpLimit is the largest answer over UDP, in octets: any link passes it unfragmented. Unsigned: unsignedLimit.
 const udpLimit = 1232
 
-// message packs a DNS message about one zone, behind the two length octets of TCP, so that it takes one write. A
-// transfer reuses it.
+// message packs a DNS message about a zone, behind the two length octets of TCP, for a single write. A transfer
+// reuses it.
 type message struct {
 	buf    []byte    // two length octets, then the message
-	limit  int       // maximum size, minus the room after the answers
-	counts [3]uint16 // of the answer, authority and additional sections
+	limit  int       // maximum size, minus room after the answers
+	counts [3]uint16 // of answer, authority and additional section
 	full   bool      // an answer did not fit: begin the next message
 	names  compressor
 }
@@ -37,7 +36,7 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for a record that does not fit; S5.8 keeps values below 4 KiB.
+// overshoot is room for a record that does not fit (S5.8).
 const overshoot = 8 << 10
 
 // beginMessage begins a message about zone, or the zero Name without answers. The question is echoed; answers point
@@ -64,7 +63,7 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge: a record alone exceeds a message. Limits of the API (S5.8) prevent that.
+// errTooLarge: a record exceeds a message. S5.8 prevents that.
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
 // addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and
@@ -81,7 +80,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord appends a record after its owner at mark. False: no room, and the owner is removed too.
+// addRecord appends a record after its owner at mark. False: no room, and the owner is removed.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)

@@ -19,13 +19,12 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the NOTIFYs in flight to a target: an unreachable target takes that many sockets and
+	// notifiesPerTarget bounds the NOTIFYs in flight to a target: an unreachable target takes no more sockets and
 	// delays no other.
 	notifiesPerTarget = 32
 )
 
-// notifier notifies targets of new serials (RFC 1996). At most one NOTIFY is in flight for a zone and target; serials
-// in between are coalesced.
+// notifier notifies targets of new serials (RFC 1996), by at most one NOTIFY in flight for a zone and target.
 type notifier struct {
 	config   *Config
 	classes  *classes
@@ -36,12 +35,12 @@ type notifier struct {
 
 	// Only used by the loop:
 	announced map[servedName]map[Target]announcement
-	names     map[classUID]name.Name // the last known name of a zone
+	names     map[classUID]name.Name // a zone's last known name
 
 	mu      sync.Mutex
 	limits  map[limited]chan struct{}
 	pending map[pendingKey]*pendingNotify
-	down    map[Target]bool // the last NOTIFY was not confirmed
+	down    map[Target]bool
 }
 
 func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, served netip.AddrPort) *notifier {
@@ -52,7 +51,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName is a name in a class. Classes may have different zones of a name.
+// servedName: classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -68,7 +67,7 @@ type pendingKey struct {
 	target Target
 }
 
-// limited is a group of NOTIFYs with a common limit. A catalog does not wait behind its thousands of zones, unknown
+// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, unknown
 // to a target without the catalog.
 type limited struct {
 	Target
@@ -80,8 +79,8 @@ type pendingNotify struct {
 	wake   chan struct{} // a newer serial is wanted
 }
 
-// runNotifier sends NOTIFYs for changes of zones and classes until ctx ends. At startup every zone counts as changed:
-// a secondary may have missed changes.
+// runNotifier sends NOTIFYs until ctx ends. At startup every zone counts as changed: a secondary may have missed
+// changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -145,8 +144,8 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass compares the zone served under the current and the previous name with the announced one. A zone
-// hidden by another view is announced when that view's zone goes.
+// announceInClass compares the zone served under the current and previous name with the announced zone. A zone hidden
+// by another view is announced when that view's goes.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
@@ -283,7 +282,7 @@ func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	return h.wanted
 }
 
-// endAttempts ends the attempts for a serial, and logs changes of the target's state. A newer serial stays wanted.
+// endAttempts also logs changes of the target's state. A newer serial stays wanted.
 func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -27,7 +27,7 @@ type notification struct {
 	soa    content.Packed
 }
 
-// sendTo sends the NOTIFY, signed unless key is nil, and waits for the confirmation. served is the primary's address.
+// sendTo sends the NOTIFY, signed unless key is nil, and waits for confirmation. served is the primary's address.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
@@ -65,8 +65,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// dialFrom binds to the served address if possible: secondaries compare a NOTIFY's source with their list of
-// primaries.
+// dialFrom binds to the served address if possible: secondaries compare a NOTIFY's source with their primaries.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
@@ -86,7 +85,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	question := append(zone, 0, typeSOA, 0, classIN)
 	m := newSmallMessage()
 	m.beginMessage(binary.BigEndian.Uint16(id[:]), opcodeNotify<<11|flagAA, question, n.fqdn, udpLimit)
-	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7), left out without room
+	if len(n.soa.Rdata) > 0 { // a hint (RFC 1996 §3.7), left out if too large
 		if _, err := m.addAnswer(n.soa.Owner, n.soa.Type, n.soa.TTL, n.soa.Rdata[0]); err != nil && !errors.Is(err, errTooLarge) {
 			return nil, nil, err
 		}
@@ -98,8 +97,8 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer reports whether msg is the answer, and its error. The source is that of the connected socket; with
-// a key the answer must be signed.
+// readNotifyAnswer reports whether msg is the answer, and its error. The socket is connected; with a key the answer
+// must be signed.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

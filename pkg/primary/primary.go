@@ -29,7 +29,7 @@ type Primary struct {
 	stop     func()
 }
 
-// New reports all faults of config at once, and opens the listeners. The caller calls Run or Close.
+// New reports all faults of config, and opens the listeners. The caller calls Run or Close.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
 	if err != nil {
@@ -49,24 +49,24 @@ func New(config Config) (*Primary, error) {
 }
 
 // AddClass adds a class with all its members: secondaries of its catalog remove zones not listed. The error has all
-// faults, by field.
+// faults.
 func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// SetUpdateKeys replaces the update keys, whose names differ. Class keys of the same name take precedence. The first
-// call takes up to a second: signatures have whole seconds, and a message of the second of startup may be a replay.
+// SetUpdateKeys replaces the update keys, whose names differ. Class keys take precedence. The first call takes up to
+// a second: signatures have whole seconds, and a message of the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)
 }
 
-// HasClassKey reports whether a class or the primary has a key of this name.
+// HasClassKey reports whether a class has a key of this name.
 func (p *Primary) HasClassKey(keyName string) bool {
 	return p.classes.roster.Load().byKey[keyName] != nil
 }
 
-// Addr returns the address served, with the actual port.
+// Addr returns the served address, with the actual port.
 func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
 // Stats returns current statistics.
@@ -76,7 +76,7 @@ func (p *Primary) Stats() Stats {
 	return s
 }
 
-// Close closes the listeners of a Primary that is not run.
+// Close closes the listeners of a Primary not run.
 func (p *Primary) Close() error {
 	p.stop()
 	p.pair.udp.Close()

@@ -88,8 +88,8 @@ func readRequest(msg []byte) (request, reading) {
 }
 
 // readMessage parses a message with at least a header, trusting no count or length. It is linear in the message: only
-// the question's and TSIG's names are decoded, and no other compression pointers followed. If malformed, only id,
-// flags and opcode are valid.
+// the question's and TSIG's names are decoded, and no other pointers followed. If malformed, only id, flags and
+// opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -98,7 +98,7 @@ func readMessage(msg []byte) (request, reading) {
 	}
 	r.opcode = int(r.flags>>11) & 0xF
 	questions := binary.BigEndian.Uint16(msg[4:])
-	// Only queries and updates need a question (RFC 1035 §4.1.2, RFC 2136 §3.1.1); that of NOTIFY is echoed.
+	// Only queries and updates need a question (RFC 1035 §4.1.2, RFC 2136 §3.1.1).
 	if required := r.opcode == opcodeQuery || r.opcode == opcodeUpdate; questions > 1 || required && questions == 0 {
 		return r, malformed
 	}
@@ -223,7 +223,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName skips a name without following pointers, so that it cannot loop.
+// skipName follows no pointers, so cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {
@@ -240,7 +240,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the options fill an OPT record. They are ignored.
+// optionsAddUp reports whether the ignored options fill an OPT record.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {
@@ -255,7 +255,7 @@ func optionsAddUp(data []byte) bool {
 	return true
 }
 
-// clone returns a request that outlives the message's buffer.
+// clone outlives the message's buffer.
 func (q request) clone() request {
 	q.question = bytes.Clone(q.question)
 	if q.signature != nil {

@@ -19,14 +19,14 @@ type responder struct {
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer, or apply update; none: no answer.
+// answer is the action for a message: send msg, run transfer, or apply update; or none.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
 	// admitted: a class allows the source, by address or key.
 	admitted bool
-	// tenant of all these classes; "" if one is the platform's.
+	// tenant of all these classes; "" if any is the platform's.
 	tenant string
 
 	// For logs and statistics:
@@ -52,7 +52,7 @@ func headerOnly(q request, rcode uint16) []byte {
 	return m.finishMessage()
 }
 
-// replyStatus returns an answer with only an rcode, at most as long as the request.
+// replyStatus returns an answer with only an rcode, no longer than the request.
 func (r *responder) replyStatus(q request, key *tsig.SigningKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
@@ -72,8 +72,8 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 }
 
 // replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for key or MAC, signed for time or
-// truncation. An unsigned answer is at most asked octets, the size of the request: a compressed key name is returned
-// whole or not at all.
+// truncation. An unsigned answer is at most asked octets, the request's size: a compressed key name is returned whole
+// or not at all.
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
@@ -126,8 +126,8 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP, in octets: forging an allowed address gains no more than with DNS
-// before EDNS (attack 35).
+// unsignedLimit bounds unsigned answers over UDP, in octets: forging an allowed address gains no more than before
+// EDNS (attack 35).
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

@@ -16,12 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxChain bounds the CNAMEs and DNAMEs followed for a question, so that loops end.
+// maxChain bounds the CNAMEs and DNAMEs of a question: loops end.
 const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked: the owner is the question's name, in its spelling. A wildcard's answer has no other name.
+	// asked: the owner is the question's name, in its spelling: the only name of a wildcard's answer.
 	asked bool
 	// at is an owner neither in the zone nor asked, in wire form.
 	at []byte
@@ -31,13 +31,13 @@ type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []owned
-	// glue is the number of additional RRsets that a referral requires (RFC 9471 §3).
+	// glue is the number of additional RRsets required in a referral (RFC 9471 §3).
 	glue int
 }
 
 type qname struct {
 	wire []byte // as asked; lower case after CNAME or DNAME
-	// known is the longest suffix that a zone can have, beyond the number of labels before it. A name with a label
+	// known is the longest suffix that a zone can have, beyond the number of labels before. A name with a label
 	// impossible in Records does not exist.
 	known  name.Name
 	beyond int
@@ -62,8 +62,7 @@ func readName(wire []byte, first bool) (qname, bool) {
 }
 
 // resolveQuestion answers a question from a zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME
-// and RFC 2308 for negative answers). It follows CNAMEs within the zone. With minimal, ANY gets one RRset (RFC 8482
-// §4.1).
+// and RFC 2308 for negative answers), following CNAMEs in the zone. With minimal, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -76,8 +75,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers a question with the RRsets at exactly its name, or NXDOMAIN. It uses no CNAME, DNAME,
-// delegation or wildcard, which lead to other names.
+// resolveHere answers with the RRsets at exactly the name, or NXDOMAIN. It uses no CNAME, DNAME, delegation or
+// wildcard: they lead to other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -96,7 +95,7 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds the answer for a name. It returns the target of a CNAME or DNAME, or nil.
+// resolveAt adds a name's answer, and returns the target of a CNAME or DNAME, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
@@ -136,7 +135,7 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	return s.answerAbsent(q, encloser)
 }
 
-// answerAbsent answers for a nonexistent name: by the wildcard at the closest encloser, or NXDOMAIN.
+// answerAbsent answers by the wildcard at the closest encloser, or NXDOMAIN.
 func (s *resolution) answerAbsent(q qname, encloser name.Rel) (*qname, error) {
 	wildcard, err := wildcardOf(encloser)
 	if err == nil && s.zone.Exists(wildcard) {
@@ -201,15 +200,15 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// findSmallest returns the type with the least text at an owner, without reading megabytes. The smallest RRset is the
-// least useful for amplification.
+// findSmallest returns the type with the least text at an owner, without reading megabytes: the least useful for
+// amplification.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
 	})
 }
 
-// countText returns the octets of an RRset's text; 0 for RRsets made by the Zone.
+// countText returns the octets of an RRset's text; 0 if made by the Zone.
 func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	set, _ := s.zone.RRset(owner, t)
 	for _, text := range set.Data {
@@ -256,7 +255,7 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
-// referTo adds a referral: the name servers of a delegated zone, with their addresses in this zone.
+// referTo adds a referral: a delegated zone's name servers, with their addresses in this zone.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner
 	s.authority = append(s.authority, owned{Packed: servers})
@@ -292,7 +291,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets to a section; false: an RRset did not fit.
+// addSets adds whole RRsets; false: an RRset did not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
@@ -345,7 +344,7 @@ func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zonevie
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {
-		// A partial RRset would be taken for whole. After TC the resolver asks over TCP, where at most 64 KiB fit.
+		// A partial RRset would be taken for whole. After TC the resolver asks over TCP, with 64 KiB at most.
 		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
 			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}

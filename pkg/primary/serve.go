@@ -49,7 +49,7 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 	return a
 }
 
-// recoverPanic drops a message that causes a panic, and logs the reason without the content.
+// recoverPanic drops a message that causes a panic, and logs the reason, not the content.
 func (s *server) recoverPanic(from netip.AddrPort) {
 	if r := recover(); r != nil {
 		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(),
@@ -151,7 +151,7 @@ type pair struct {
 // after seconds.
 const udpBuffer = 2 << 20
 
-// listenPair opens both sockets. With port 0 the port of TCP may be taken for UDP; then it tries again.
+// listenPair opens both sockets. With port 0 it tries again if TCP's port is taken for UDP.
 func listenPair(at netip.AddrPort) (pair, error) {
 	for attempt := 0; ; attempt++ {
 		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

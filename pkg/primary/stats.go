@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Kinds of transfers: AXFR, IXFR with a difference, and IXFR with the whole zone since the journal is too short (RFC
-// 1995 §4).
+// Kinds of transfers: AXFR, IXFR with a difference, and with the whole zone (RFC 1995 §4).
 const (
 	KindAXFR      = "axfr"
 	KindIXFR      = "ixfr"
@@ -28,19 +27,18 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats are statistics of a primary since it began. All but Zones only grow.
+// Stats of a primary since it began. All but Zones only grow.
 type Stats struct {
-	// Questions are messages by mnemonic of the answer's rcode, and "dropped" ones.
+	// Questions are by mnemonic of the answer's rcode, or "dropped".
 	Questions map[string]int64
 	// Updates are Questions of update keys, applied or refused by their rights.
 	Updates map[string]int64
-	// Transfers have ended. TransferOctets include differences in a UDP answer.
+	// Transfers have ended. TransferOctets include differences over UDP.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64 // by kind
-	// NotifiesSent includes retries. Each is confirmed or failed in the end.
+	// NotifiesSent includes retries.
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
-	// ConnectionsRefused were over a limit.
-	ConnectionsRefused int64
+	ConnectionsRefused                              int64
 	// Zones is the number of zones served to any peer now, without catalogs.
 	Zones int
 }
@@ -48,7 +46,7 @@ type Stats struct {
 // TransferKind is a Kind with a Result.
 type TransferKind struct{ Kind, Result string }
 
-// counters are growing Stats, with all series from the start.
+// counters have all series from the start.
 type counters struct {
 	mu    sync.Mutex
 	stats Stats

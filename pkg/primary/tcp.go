@@ -19,20 +19,18 @@ import (
 )
 
 const (
-	// placeWait bounds the wait for a slot: peers wait longer for an answer.
+	// placeWait bounds the wait for a slot: peers wait longer.
 	placeWait = 4 * time.Second
 	// unprovenIdle is the idle timeout of outsiders and unproven sources.
 	unprovenIdle = 2 * time.Second
 )
 
-// tcpServer answers over TCP, and bounds connections and transfers.
 type tcpServer struct {
 	*server
 	config *Config
 
 	peers, outsiders *slots.Slots // connections
-	// tenants are slots of tenants' peers: a tenant controls their number and speed.
-	tenants struct{ conns, waiting, transfers *slots.Slots }
+	tenants          struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is cut: a peer
 	// signs its first message at once, so a longer connection is no peer's.
 	newcomers *slots.Slots
@@ -57,11 +55,11 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections accepts connections. A connection without a slot waits briefly, unread, since BIND treats a
-// primary that closes a connection as down for minutes, and a catalog of thousands of zones makes hundreds at once.
-// The number waiting is bounded as that of slots; more are closed at once, so that a flood costs only accepts.
-// Outsiders have separate slots and do not wait; unproven sources are newcomers until they have signed; peers of
-// tenants move to tenants' slots with their first message. So none of these takes slots of secondaries.
+// acceptConnections accepts connections. A connection without a slot waits briefly, unread: BIND treats a primary
+// that closes a connection as down for minutes, and a catalog of thousands of zones makes hundreds at once. As many
+// may wait as there are slots; more are closed at once: a flood costs only accepts. Outsiders have separate slots and
+// do not wait; unproven sources are newcomers until they have signed; tenants' peers move to tenants' slots with
+// their first message. So none takes slots of secondaries.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -106,19 +104,17 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 	}
 }
 
-// connection is a TCP connection with its slot.
 type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // if only classes of a tenant allow the peer
-	// trust selects the slots of the connection.
-	trust trust
-	place *slots.Slot
-	idle  time.Duration
+	tenant string // if only its classes allow the peer
+	trust  trust
+	place  *slots.Slot
+	idle   time.Duration
 }
 
-// clientOf returns the client of a source, or the tenant. For IPv6 it is the /64, the smallest network of a host.
+// clientOf returns the tenant, or the source: for IPv6 the /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -130,7 +126,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace takes a slot for a source of this trust.
+// takePlace may cut the oldest newcomer.
 func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -184,7 +180,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 	c.conn.Close()
 }
 
-// serveConnection answers a connection's messages in order. Clients may pipeline (RFC 7766 §6.2.1.1).
+// serveConnection answers messages in order. Clients may pipeline (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.place != nil {
@@ -246,7 +242,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed writes a message with its length within WriteTimeout, and before end unless zero.
+// writeFramed writes within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -257,8 +253,7 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// serveTransfer runs a transfer when it has a slot. An error closes the connection, which tells the peer that the
-// transfer is incomplete.
+// serveTransfer runs a transfer in a slot. An error closes the connection: the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {
@@ -325,7 +320,7 @@ func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	}
 }
 
-// wakeConns ends waiting reads. Transfers continue.
+// wakeConns leaves transfers.
 func (s *tcpServer) wakeConns() {
 	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }

@@ -19,15 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is an AXFR or IXFR. It reads an immutable snapshot, so the content is of a single serial (S6.8), and packs
-// message by message, so memory does not grow with the zone.
+// transfer is an AXFR or IXFR. It reads an immutable snapshot, so has the content of a single serial (S6.8), and
+// packs message by message: memory does not grow with the zone.
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *tsig.SigningKey // nil: unsigned
 	// share is the update key whose tenant's share replaces the zone; nil: the zone.
 	share *updates.Key
-	// incremental requests the difference from the request's serial. readDifference clears it if there is none.
+	// incremental: send the difference from the request's serial, unless readDifference finds none.
 	incremental bool
 	// records, if any, replace the zone: a difference with its SOAs.
 	records []content.Packed
@@ -40,8 +40,8 @@ type sent struct {
 
 // sendTransfer packs the zone into messages and passes each, with length octets, to write: the SOA, all other
 // records, the SOA (RFC 5936 §2.2). If the request is signed, so is every message. A record that cannot be packed
-// ends the transfer with an error before the final SOA, so that the peer discards it: a transfer that looks complete
-// lacks nothing (coredns/coredns#7859).
+// ends the transfer before the final SOA, and the peer discards it: a transfer that looks complete lacks nothing
+// (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
 	s.openMessage()
@@ -85,11 +85,11 @@ type stream struct {
 	*message
 	now   func() time.Time
 	write func([]byte) error
-	prior []byte // start of the next message's MAC
+	prior []byte
 	sent  sent
 }
 
-// openMessage begins the next message. The first has question and OPT (RFC 5936 §2.2.1, §2.2.5); each has room for
+// openMessage begins the next message: the first with question and OPT (RFC 5936 §2.2.1, §2.2.5), each with room for
 // TSIG.
 func (s *stream) openMessage() {
 	q := s.request
@@ -133,7 +133,7 @@ func (s *stream) flushMessage() error {
 	if len(b) > maxMessage {
 		return fmt.Errorf("message of %d octets: %w", len(b), errTooLarge)
 	}
-	s.buf = s.buf[:lengthOctets+len(b)] // Sign appends in place: the capacity is that of a whole message
+	s.buf = s.buf[:lengthOctets+len(b)] // Sign appends in place: a whole message's capacity
 	binary.BigEndian.PutUint16(s.buf, uint16(len(b)))
 	if err := s.write(s.buf); err != nil {
 		return err
@@ -143,11 +143,11 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// mostChangesOverUDP bounds the records of a difference over UDP: each takes 12 octets or more.
+// mostChangesOverUDP: each record takes 12 octets or more.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference from a serial may fit UDP. The count stops beyond the bound: questions over
-// UDP have no slot.
+// isShort reports whether the difference from a serial may fit UDP. The count stops beyond the bound: UDP questions
+// have no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -163,8 +163,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference reads the records of an incremental transfer. Without a difference it becomes a transfer of the
-// whole zone.
+// readDifference reads an incremental transfer's records. Without a difference the whole zone is sent.
 func (s *classes) readDifference(t *transfer) {
 	if t.incremental {
 		d, err := s.zonesOf(t.zone).Difference(t.zone, serial.Serial(t.request.serial))
@@ -175,8 +174,8 @@ func (s *classes) readDifference(t *transfer) {
 }
 
 // packDifference returns the answer to an IXFR as a single sequence (RFC 1995 §4, §5), each record with a single
-// rdata: the new SOA, the old SOA and removals, the new SOA and additions, the new SOA. ok is false if the difference
-// is as long as the zone, or packing fails.
+// rdata: the new SOA, the old SOA and removals, the new SOA and additions, the new SOA. ok is false if it is as long
+// as the zone, or packing fails.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP is about the time after which clients repeat a message over UDP.
+// updateTimeUDP is about when clients repeat a message over UDP.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
 // answerUpdater accepts requests signed by an update key: updates, and the questions that clients ask before. Others
@@ -35,7 +35,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 		return reply(rcodeRefused, "zone not served to the update key")
 	}
 	atApex := req.qname == zone.FQDN()
-	// Only the zone's rules tell the tenant's names: a message without updates asks for them.
+	// Only the zone's rules have the tenant's names: a message without updates asks for them.
 	pending.Asks = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -50,7 +50,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 }
 
 // answerAsked answers a question of an update key, if Updates lets its tenant write the name, with the RRsets at
-// exactly that name: a tenant must learn nothing by a CNAME to another's name.
+// exactly that name: a CNAME must not reveal another's name.
 func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -79,8 +79,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf returns the closest zone of the key's view at or above the question's name, if the key can write
-// there.
+// findEnclosingOf returns the view's closest zone at or above the question's name, if the key can write there.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.open, at); found {
@@ -90,7 +89,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// transferToUpdater transfers zone or share as the key allows, never incrementally: update clients keep no serial.
+// transferToUpdater never transfers incrementally: update clients keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
@@ -108,8 +107,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow answers a question for an SOA below an apex with the zone's SOA in the authority section, whether or
-// not the name exists: clients find a zone so, and must learn nothing else.
+// replySOABelow answers a question for an SOA below an apex with the zone's SOA as authority, whether or not the name
+// exists: clients find a zone so, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

@@ -13,15 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// layout has the control characters of lines and columns, which NewWriter keeps.
+// layout is kept by NewWriter.
 const layout = "\n\t"
 
 // Escape returns text as a line of printable characters.
 func Escape(text string) string { return string(appendEscaped(nil, text, "")) }
 
-// appendEscaped escapes every character that is neither printable nor in keep, and every octet that is not UTF-8.
+// appendEscaped escapes characters neither printable nor in keep, and octets that are not UTF-8.
 func appendEscaped(to []byte, text, keep string) []byte {
-	start, size := 0, 0 // start of the characters to copy, size of the character at i
+	start, size := 0, 0 // start of the characters to copy, size of the one at i
 	for i := 0; i < len(text); i += size {
 		if size = 1; text[i] >= ' ' && text[i] <= '~' || strings.IndexByte(keep, text[i]) >= 0 {
 			continue
@@ -46,7 +46,7 @@ func appendEscaped(to []byte, text, keep string) []byte {
 	return append(to, text[start:]...)
 }
 
-// Fprintf is fmt.Fprintf without "*" in the format, with each argument escaped like Escape.
+// Fprintf is fmt.Fprintf without "*" in the format, with escaped arguments.
 func Fprintf(to io.Writer, format string, args ...any) (int, error) {
 	for i, arg := range args {
 		args[i] = escaped{arg}
@@ -60,13 +60,12 @@ func (e escaped) Format(state fmt.State, verb rune) {
 	_, _ = io.WriteString(state, Escape(fmt.Sprintf(fmt.FormatString(state, verb), e.value)))
 }
 
-// PrintError writes the last line of a failed program: name and error. Each error of errors.Join has a line.
+// PrintError writes a failed program's last line: name and error. Each error of errors.Join has a line.
 func PrintError(to io.Writer, program string, err error) {
 	lines := listErrors(err)
 	for i := range lines {
 		lines[i] = Escape(lines[i])
 	}
-	// A closed terminal has no reader.
 	_, _ = fmt.Fprintf(to, "%s: %s\n", program, strings.Join(lines, "\n"))
 }
 
@@ -84,14 +83,13 @@ func listErrors(err error) (lines []string) {
 	return lines
 }
 
-// NewWriter returns a writer for the output of a program, which keeps lines and columns. Write is safe for
-// concurrent use.
+// NewWriter returns a writer that keeps lines and columns. Write is safe for concurrent use.
 func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
 
 type writer struct {
 	mu sync.Mutex
 	to io.Writer
-	// begun has the first octets of a character that continues in the next Write.
+	// begun has a character's first octets, continued in the next Write.
 	begun []byte
 }
 

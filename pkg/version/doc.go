@@ -3,10 +3,10 @@
 
 // Package version has the version of a Kubizone program.
 //
-// It promises: (1) A program that is neither of a release nor installed by go at a release's tag has a version with
-// -dev. (2) Commands, /version, backups and the User-Agent of every client have the same version.
+// It promises: (1) A program neither of a release nor installed by go at a release's tag has a version with -dev. (2)
+// Commands, /version, backups and every client's User-Agent have the same version.
 //
-// It does not know the version of Kubernetes: pkg/apiserver adds that to /version.
+// It does not know Kubernetes' version: pkg/apiserver adds that to /version.
 //
 // Read version.go.
 package version

@@ -10,22 +10,21 @@ import (
 	"strings"
 )
 
-// number is the version of the next release, with -dev. In a release the linker sets the number of the tag
-// (hack/build-release.sh refuses another number than this tree's).
+// number is the next release's, with -dev. In a release the linker sets the tag's (hack/build-release.sh refuses
+// another).
 var number = "0.5.0-dev"
 
-// go install of a tag has no linker flags, but the program contains the version of the module.
+// go install of a tag has no linker flags, but build info has the module's version.
 func init() {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "kubi.zone/kubizone" && info.Main.Version+"-dev" == "v"+number {
 		number = strings.TrimSuffix(number, "-dev")
 	}
 }
 
-// Number returns Kubizone's Semantic Version, without the "v" of tags.
+// Number returns Kubizone's Semantic Version, without "v".
 func Number() string { return number }
 
-// UserAgent returns the User-Agent of a component. The part before the slash is also the default field manager of
-// the component's requests.
+// UserAgent returns a component's User-Agent. The part before the slash is also the default field manager.
 func UserAgent(component string) string {
 	return fmt.Sprintf("%s/v%s (%s/%s)", component, number, runtime.GOOS, runtime.GOARCH)
 }

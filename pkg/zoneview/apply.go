@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the definition after step. The error is ErrMisfit with the difference.
+// Apply returns the definition after step. The error is ErrMisfit.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent checks the content of a step; the caller has checked the rest.
+// applyContent checks only the content of a step.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -50,8 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, which must be the step that led to s. The first step of a zone cannot be
-// undone.
+// Undo returns the definition before step, the step that led to s. A zone's first step cannot be undone.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -85,7 +84,7 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
-// UndoAll returns the definition before steps, given oldest first. The last must be the step that led to s.
+// UndoAll undoes steps, given oldest first, the last led to s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error
@@ -96,7 +95,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// setVersion completes a new snapshot. A nil header keeps the header.
+// setVersion keeps the header if nil.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {
@@ -104,7 +103,6 @@ func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64
 	}
 }
 
-// fromFirstStep returns the definition after the first step of a zone.
 func fromFirstStep(z Zone, step content.Step) (*Snapshot, error) {
 	nothing := &Snapshot{zone: z, header: *step.HeaderAfter, sets: newTree()}
 	return nothing.applyContent(step)
@@ -119,7 +117,6 @@ func (k key) compare(other key) int {
 	return cmp.Or(k.owner.Compare(other.owner), cmp.Compare(k.t, other.t))
 }
 
-// valueOf returns the TTL of a step, zero for nil.
 func valueOf(ttl *content.TTL) (value content.TTL) {
 	if ttl != nil {
 		value = *ttl
@@ -127,7 +124,7 @@ func valueOf(ttl *content.TTL) (value content.TTL) {
 	return value
 }
 
-// editRRsets changes rows and TTLs, each checked against s.
+// editRRsets checks each change against s.
 func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
 	edited := map[key]*content.RRset{}
 	at := func(owner name.Rel, t rdata.Type) *content.RRset {

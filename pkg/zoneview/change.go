@@ -16,8 +16,8 @@ import (
 )
 
 // StepChange returns the changes of entries from before to after, the snapshots around step, with RRset TTLs and the
-// RRsets of nameServers. A change of the fqdn or of the zone's TTL compares all entries; any other step costs its
-// own size. Both lists are in canonical order, without the SOA.
+// RRsets of nameServers. A change of the fqdn or of the zone's TTL compares all entries; any other step costs its own
+// size. Lists are in canonical order, without the SOA.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
@@ -45,7 +45,6 @@ func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	return change
 }
 
-// compareRRset adds the differences between the entries of a name and type.
 func compareRRset(change *dns.Change, before, after []dns.Entry) {
 	for _, entry := range before {
 		if !slices.Contains(after, entry) {
@@ -93,7 +92,7 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	}
 }
 
-// byRRset groups entries by name and type, without the SOA.
+// byRRset also drops the SOA.
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry

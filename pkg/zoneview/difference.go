@@ -15,17 +15,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Difference is the net change between two serials of a zone (RFC 1995 §5, condensed). Both lists are in canonical
-// order, without the SOA.
+// Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without the SOA.
 type Difference struct {
-	// Before and After are the SOAs of both serials.
 	Before, After dns.Entry
 	dns.Change
 }
 
-// Difference returns the net change from serial since to after, a snapshot of the zone, not necessarily the newest.
-// The work grows with the steps in between, not with the zone. ErrTrimmed: the kept steps do not reach back to since
-// or to after, or the zone's name or TTL changed in between.
+// Difference returns the net change from serial since to after, any snapshot of the zone. The work grows with the
+// steps in between, not with the zone. ErrTrimmed: the kept steps do not reach since or after, or the zone's name or
+// TTL changed in between.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -43,8 +41,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards computes the RRsets before steps, only of the RRsets touched by them, and without hashes: the snapshot
-// at the end and each step are proven.
+// backwards computes the touched RRsets before steps, without hashes: the last snapshot and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header
@@ -109,7 +106,6 @@ func (b *backwards) makeDifference(since serial.Serial) Difference {
 	return d
 }
 
-// entriesBefore returns the entries at a key before the steps.
 func (b *backwards) entriesBefore(k key, made []content.RRset) []dns.Entry {
 	set := *b.at(k)
 	there := len(set.Data) > 0

@@ -18,11 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Errors of a Set, for errors.Is.
 var (
-	// ErrTrimmed: the kept steps do not reach back to a serial, or the zone never had it.
+	// ErrTrimmed: the kept steps do not reach a serial, or the zone never had it.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
-	// ErrUnknown: the Set has no zone with this UID.
+	// ErrUnknown: the Set lacks a zone with this UID.
 	ErrUnknown = errors.New("no such zone in this view")
 	// ErrGone: the zone was removed during a wait.
 	ErrGone = errors.New("the zone was removed")
@@ -30,17 +29,17 @@ var (
 
 // Config of a Set; the zero value is usable.
 type Config struct {
-	// Retain bounds the kept steps of a zone; 0: 1000.
+	// Retain bounds a zone's steps; 0: 1000.
 	Retain int
-	// Octets bounds the names and data of a zone's steps, in octets; 0: 8 MiB.
+	// Octets bounds the names and data of a zone's steps; 0: 8 MiB.
 	Octets int
-	// Total bounds the octets of the steps of all zones; the oldest steps are dropped first. 0: 256 MiB.
+	// Total bounds the octets of all zones' steps; the oldest go first. 0: 256 MiB.
 	Total int
-	// Age bounds the age of a step relative to the newest, in seconds; 0: seven days.
+	// Age bounds a step's age relative to the newest, in seconds; 0: seven days.
 	Age int64
 }
 
-// Within returns the Config of a process with that many octets of memory, 0 if unknown: an eighth for the steps of
+// Within returns the Config of a process with that much memory, in octets, 0 if unknown: an eighth for the steps of
 // all zones.
 func Within(memory uint64) Config {
 	if memory == 0 {
@@ -49,32 +48,30 @@ func Within(memory uint64) Config {
 	return Config{Total: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set has all zones of a process. It is safe for concurrent use; readers never wait for the computation of a step.
+// Set has all zones of a process. It is safe for concurrent use; readers never wait for a step's computation.
 type Set struct {
 	config Config
 
-	// changing is held during Put, Apply or Remove. mu guards the fields below and is held briefly. A method that
-	// needs both locks changing first.
+	// changing is held during Put, Apply or Remove; mu guards the fields below, briefly. Lock changing first.
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum is the octets of the steps of all zones. swept is the time of the step at the last search for old steps.
+	// sum is the octets of all zones' steps; swept the time of the step at the last search for old ones.
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the other zones settled under a name, the next owners of the name.
+	// hidden has other zones settled under a name, its next owners.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
 }
 
-// held is replaced, never modified, except by changes to the Set under mu.
+// held is replaced, never modified.
 type held struct {
 	newest *Snapshot
-	// settled is nil before the zone settles for the first time.
+	// settled is nil before the zone first settles.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first, within Config.Retain and Config.Octets. octets is their
-	// size.
+	// steps lead to newest without a gap, oldest first, within Config.Retain and Config.Octets.
 	steps  []content.Step
 	octets int
 }
@@ -99,8 +96,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot from a listing. The steps stay if they lead to the snapshot. An unsettled
-// snapshot keeps the settled one.
+// Put replaces a zone by a listing's snapshot. Its steps stay if they lead there, and a settled snapshot if this is
+// unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -117,7 +114,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone whose earlier state is delivered (S7.2, S7.5): steps lead from settled to snapshot.
+// PutUnsettled adds a zone with an earlier delivered state (S7.2, S7.5): steps lead from settled to snapshot.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -127,10 +124,9 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 }
 
 // Apply applies a transaction of the journal, as a whole or not at all. Steps up to the zone's N are skipped. first
-// is the identity of a zone created by the first step, otherwise unused.
+// is the identity of a zone created by the first step.
 //
-// The error is ErrMisfit, or ErrUnknown for a zone that the Set does not have and the transaction does not create.
-// In both cases, Put a listing.
+// The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. In both cases, Put a listing.
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -172,7 +168,6 @@ func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	return nil
 }
 
-// applySteps applies the new ones of steps to h, and returns them.
 func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied []content.Step, err error) {
 	for _, step := range steps {
 		switch {
@@ -196,9 +191,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps and drops the oldest beyond the bounds. Slices handed to readers stay valid; the memory of
-// dropped steps is freed by the next growth of the slice. Above Octets, an eighth more is dropped, so that copies
-// are rare.
+// keepSteps appends steps and drops the oldest beyond the bounds. Slices handed to readers stay valid; dropped steps
+// are freed by the slice's next growth. Above Octets, an eighth more is dropped: copies stay rare.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -220,11 +214,11 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// ageEvery is the time between two searches for old steps, in seconds.
+// ageEvery is the time between searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps that are too old relative to now, the time of the newest step. If all zones together hold
-// too much, it drops the oldest steps, and an eighth more, so that few steps search all zones.
+// boundSteps drops steps too old relative to now, the time of the newest step. Beyond Total it drops the oldest of
+// all zones, and an eighth more: few steps then search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -234,7 +228,7 @@ func (v *Set) boundSteps(now int64) {
 	}
 	v.swept = now
 	var zones byOldest
-	drop := map[string]int{} // the number of steps of each zone
+	drop := map[string]int{} // number of steps by zone
 	for uid, h := range v.zones {
 		n := 0
 		for n < len(h.steps) && h.steps[n].Time < now-v.config.Age {
@@ -321,13 +315,13 @@ func countOctets(step *content.Step) (n int) {
 	return n
 }
 
-// stepOctets and rowOctets are the sizes of a step and a row without text.
+// stepOctets and rowOctets are sizes without text.
 const (
 	stepOctets = 240
 	rowOctets  = 40
 )
 
-// Remove removes a zone. A missing zone is no error.
+// Remove removes a zone, if there.
 func (v *Set) Remove(uid string) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -370,8 +364,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name has it: another zone still settled there has given the name up in
-			// an unsettled step.
+			// The last zone to settle under a name has it: another has given the name up in an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -405,7 +398,7 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID returns the newest snapshot of a zone.
+// ByUID returns a zone's newest snapshot.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil {
@@ -414,7 +407,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the snapshot to deliver (S7.2): the newest settled one. False if the zone never settled.
+// Settled returns the newest settled snapshot, to deliver (S7.2). False if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil || known.settled == nil {
@@ -423,8 +416,8 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled snapshot of the zone with exactly this name. A zone that ended and came back under
-// another name keeps the former name until the zone settles.
+// Find returns the settled zone of exactly this name. A zone that ended and came back under another name keeps the
+// former until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -435,8 +428,8 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal returns the number of kept steps of all zones, and the commit time of the oldest, in seconds since 1970; 0
-// if unknown.
+// Journal returns the number of all zones' steps, and the commit time of the oldest, in seconds since 1970; 0 if
+// unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -450,7 +443,7 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All yields the settled snapshots at this moment, in no order.
+// All yields the present settled snapshots, in no order.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -469,14 +462,13 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from serial since to serial until, oldest first; until 0 means the newest. Equal serials
-// return no step. ErrTrimmed: a serial is not among the kept steps, or until is before since.
+// Changes returns the steps between two serials, oldest first; until 0 means the newest. Equal serials have no step.
+// ErrTrimmed: a serial is not among the kept steps, or until is before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// stepsBetween is Changes, with the zone.
 func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []content.Step, error) {
 	h := v.held(uid)
 	if h == nil {
@@ -484,12 +476,12 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 	}
 	until = cmp.Or(until, h.newest.serial)
 	// position returns the number of steps that lead to a serial, -1 if unknown. Serials do not repeat within the
-	// kept steps (S6.8), but wrap, so the search is linear.
+	// kept steps (S6.8), but wrap: the search is linear.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
 		}
-		// The first step of a zone starts from no serial.
+		// A zone's first step starts from no serial.
 		return slices.IndexFunc(h.steps, func(step content.Step) bool { return step.From == sn && !step.Creates() })
 	}
 	from, to := position(since), position(until)
@@ -500,7 +492,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 	return h, slices.Clip(h.steps[from:to]), nil
 }
 
-// Oldest returns the first serial for Changes, and the number of steps from there to the newest.
+// Oldest returns the first serial for Changes, and the number of steps since.
 func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	known := v.held(uid)
 	if known == nil {
@@ -516,14 +508,14 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as entries, a change per step. The work grows with the distance of since from the
-// newest serial, unless the fqdn or the zone's TTL changed in between (StepChange).
+// EntryChanges returns Changes as entries, a change per step. The work grows with since's distance from the newest
+// serial, unless the fqdn or the zone's TTL changed in between (StepChange).
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err
 }
 
-// ResolvedSteps returns Changes and EntryChanges of the same state of the Set.
+// ResolvedSteps returns Changes and EntryChanges at the same state.
 func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []content.Step, changes []dns.Change, err error) {
 	known, steps, err := v.stepsBetween(uid, since, until)
 	if err != nil || len(steps) == 0 {
@@ -540,7 +532,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns steps as changes of entries, a change per step. after is the snapshot after the last step.
+// Resolve returns steps as changes of entries, a change per step. after is the state after the last.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Zone identifies the Zone object of a snapshot. It never changes for a UID.
+// Zone identifies a snapshot's Zone object. It never changes for a UID.
 type Zone struct {
 	UID string
 	// View is the effective view (S1.4), empty for the default.
@@ -30,43 +30,42 @@ type Zone struct {
 	Name      string
 }
 
-// Snapshot is the definition of a zone at a serial. It is immutable and safe for concurrent use.
+// Snapshot is a zone's definition at a serial. It is immutable and safe for concurrent use.
 type Snapshot struct {
 	zone   Zone
 	header content.Header
 	serial serial.Serial
 	n      uint64
 	state  sethash.State
-	// made is header.NameServerRRsets(), common to all snapshots of a header.
+	// made is header.NameServerRRsets(), shared by a header's snapshots.
 	made []content.RRset
 	rows int
 
-	// cloning guards sets.Clone against another Clone of the same tree. Readers need no lock: Clone writes nothing
-	// that they read, and the tree of a finished snapshot is never written.
+	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read, and
+	// a finished snapshot's tree is never written.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
 
-// degree bounds the copies of a step: up to 31 pointers a level.
+// degree bounds a step's copies: up to 31 pointers a level.
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// Snapshots share nodes, which are left to the garbage collector. A free list would cost 256 octets a zone for
-	// nothing.
+	// Snapshots share nodes, left to the garbage collector. A free list would cost 256 octets a zone for nothing.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not fit its own
-// state. Nothing was changed; rebuild the view from a listing.
+// ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot unlike its own state. Nothing
+// was changed; rebuild the view from a listing.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a snapshot from a listing. sets come in any order, each owner and type once; unsorted Data is
-// copied. n is the N of the last step in the listing. Prove checks state.
+// NewSnapshot returns a listing's snapshot. sets come in any order, each owner and type once; unsorted Data is
+// copied. n is the N of the last step. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -84,15 +83,15 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 // Zone returns the identity of the zone.
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header returns the part of the definition from the Zone object. Read-only.
+// Header returns the part from the Zone object. Read-only.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
-// Serial returns the serial of this definition (S6.8).
+// Serial returns the serial (S6.8).
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N returns the number of the step that led here.
+// N returns the number of the last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the claimed content state (S6.7), checked by every step and by Prove.
@@ -107,11 +106,11 @@ func (s *Snapshot) Len() int { return s.rows }
 // EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements per call of Update: at 9 µs each, the cost of the call is negligible.
+// proveChunk is the number of elements per Update: at 9 µs each, the call is negligible.
 const proveChunk = 1024
 
-// Prove computes the content state from all rows and explicit TTLs, 9 µs each, on all processors. It returns an
-// error if the result is not State.
+// Prove computes the content state from all rows and explicit TTLs, 9 µs each, on all processors. The error: it is
+// not State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -146,15 +145,14 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields the RRsets in canonical order, without those of the header's nameServers. Read-only.
+// RRsets yields the RRsets in canonical order, without those of nameServers. Read-only.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
-// ahead is the number of RRsets to prefetch.
 const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader of a single name must not pay for a whole stretch.
+		// A reader of a single name must not pay for a stretch.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
@@ -178,8 +176,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets touches the memory of RRsets, which is scattered in a large zone: the processor waits for all of
-// them at once, not one after the other.
+// prefetchRRsets touches RRsets, scattered in a large zone's memory: the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -201,7 +198,7 @@ func prefetchRRsets(stretch []*content.RRset) {
 	runtime.KeepAlive(octets)
 }
 
-// RRset returns the RRset with this owner and type.
+// RRset returns the RRset of this owner and type.
 func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.sets.Get(&content.RRset{Owner: owner, Type: t})
 	if !ok {
@@ -210,7 +207,7 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// published is RRset with the RRsets of nameServers (S6.2).
+// published adds the RRsets of nameServers (S6.2).
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -224,27 +221,26 @@ func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool)
 	return set, ok
 }
 
-// Entries yields all published entries: the SOA, then canonical order (S6.1).
+// Entries yields all entries: the SOA, then canonical order (S6.1).
 func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom is Entries from the first entry at or after n, to continue a listing. It starts with the SOA for the
-// zero Name, the apex and names before it.
+// EntriesFrom yields the entries from the first at or after n on, to continue a listing; with the SOA for the zero
+// Name, the apex and names before.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
-		// Names at and below the apex are contiguous in canonical order, and n is after them.
+		// Names in the zone are contiguous in canonical order, and n is after them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// Packed yields Entries in wire format, RRset by RRset, for transfers. See content.Pack for the lifetime of the
-// results.
+// Packed yields Entries in wire format, RRset by RRset, for transfers. See content.Pack for the results' lifetime.
 func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
@@ -257,8 +253,7 @@ func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset returns the published RRset of this owner and type, the SOA included; false if there is none. The
-// caller owns its Rdata.
+// PackedRRset returns a published RRset, the SOA included; false if absent. The caller owns its Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()
@@ -272,7 +267,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether there is an RRset at or below owner: an empty non-terminal exists (RFC 8499).
+// Exists reports whether an RRset is at or below owner: an empty non-terminal exists (RFC 8499).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true
@@ -290,7 +285,7 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	return exists
 }
 
-// TypesAt returns the types of the published RRsets at owner.
+// TypesAt returns the published types at owner.
 func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	var types []rdata.Type
 	if owner.IsApex() {
@@ -310,7 +305,7 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	return types
 }
 
-// firstServer returns the first apex NS in canonical order, empty without any.
+// firstServer returns the first apex NS in canonical order, or "".
 func (s *Snapshot) firstServer() string {
 	if servers := s.lookup(name.Apex, rdata.NS); len(servers) > 0 {
 		return servers[0].Data
@@ -318,7 +313,7 @@ func (s *Snapshot) firstServer() string {
 	return ""
 }
 
-// Lookup returns the Entries with this name and type, in canonical order.
+// Lookup returns the Entries of this name and type, in canonical order.
 func (s *Snapshot) Lookup(n name.Name, t rdata.Type) []dns.Entry {
 	owner, ok := n.Rel(s.header.FQDN)
 	if !ok {

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// waiters are the callers of Wait for a zone. They share a channel, closed at the zone's next change. The last
-// caller to return removes the entry.
+// waiters are the callers of Wait for a zone. They share a channel, closed at the next change. The last to return
+// removes the entry.
 type waiters struct {
 	changed chan struct{}
 	count   int
 	gone    bool
 }
 
-// wakeWaiters wakes the callers of Wait. mu is held, after the change.
+// wakeWaiters is called after the change, with mu held.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
@@ -25,8 +25,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns the newest snapshot of a zone once its N is at least atLeast. It also waits for a missing zone. The
-// error is that of ctx, or ErrGone if the zone is removed. It does not poll.
+// Wait returns a zone's newest snapshot once its N is at least atLeast. It also waits for a missing zone. The error
+// is ctx's, or ErrGone if the zone is removed.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -59,8 +59,8 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event tells that a zone changed or is gone. Subscribers ask the Set for the change. Last is the last settled
-// snapshot of a zone that is gone, for its removal elsewhere.
+// Event: a zone changed or is gone. Subscribers ask the Set for the change. Last is the last settled snapshot of a
+// gone zone.
 type Event struct {
 	Zone Zone
 	Gone bool
@@ -68,8 +68,8 @@ type Event struct {
 }
 
 // Subscribe returns a channel of events from now on, and a function that ends the subscription and closes the
-// channel. Unreceived events of a zone are merged into the latest, so a slow receiver misses no state and delays no
-// other receiver. Subscribe first, then iterate over All.
+// channel. Unreceived events of a zone are merged: a slow receiver misses no state and delays no other. Subscribe
+// first, then iterate over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// The Zones are in one namespace and the Records in another, to which the Zones delegate everything: the case of a
-// platform team and a tenant, and the longer way through the law.
+// Zones in one namespace delegate everything to another's Records: a platform team and a tenant, the longer way
+// through the law.
 const (
 	zoneNamespace   = "platform"
 	recordNamespace = "tenant"
@@ -34,16 +34,15 @@ const (
 type arm struct {
 	name         string
 	server, etcd *process
-	// batch returns n writes with new names.
-	batch func(label string, n int) (batch, error)
+	batch        func(label string, n int) (batch, error)
 }
 
-// batch is n Records to write: all created, then all updated, then all deleted.
+// batch is n Records, all created, then all updated, then all deleted.
 type batch interface {
 	create(ctx context.Context, i int) error
 	update(ctx context.Context, i int) error
 	remove(ctx context.Context, i int) error
-	// between waits until the server's caches have the last write, so that the next write starts from there.
+	// between waits until the server's caches have the last write.
 	between(ctx context.Context) error
 }
 
@@ -74,7 +73,7 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 	return &b, err
 }
 
-// makeZone also waits until nothing is owed. The zone delegates all names.
+// makeZone waits until nothing is owed. The zone delegates all names.
 func (b *backend) makeZone(ctx context.Context, object, domain string) error {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
 	z.Spec.DomainName = domain
@@ -116,7 +115,6 @@ func makeAddress(net, n int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", net, n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-// apiBatch writes into the zones in turn.
 type apiBatch struct {
 	client  versioned.Interface
 	records []*v1alpha1.Record
@@ -150,7 +148,7 @@ func (w *apiBatch) remove(ctx context.Context, i int) error {
 	return w.client.KubizoneV1alpha1().Records(recordNamespace).Delete(ctx, w.records[i].Name, metav1.DeleteOptions{})
 }
 
-// between reads the newest answer's revision from the watch cache, which waits for that revision.
+// between reads the newest revision from the watch cache, which waits for it.
 func (w *apiBatch) between(ctx context.Context) error {
 	youngest := w.last[0]
 	for _, r := range w.last[1:] {

@@ -1,20 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures the cost of the ledger: writes through the ledger against the same server without it. `make
-// bench` runs the command.
+// Command bench (`make bench`) measures the cost of the ledger: writes through it against the same server without.
 //
 // It promises:
 //
-// (1) Ratios are of pairs: arms alternate within every round of a run, each with a separate etcd on the same disk,
-// and the medians of the rounds are reported. A time alone describes only the machine.
+// (1) Ratios are of pairs: arms alternate within every round, each with a separate etcd on the same disk, and the
+// medians of rounds are reported. A time alone describes only the machine.
 //
-// (2) Counts that other processes do not disturb accompany times: transactions, fsyncs, log bytes, allocations and
-// CPU time for each write.
+// (2) Counts undisturbed by other processes accompany times: transactions, fsyncs, log bytes, allocations and CPU
+// time for each write.
 //
-// (3) The server is a separate process that client-go reaches over HTTPS in JSON; etcd is another process.
+// (3) The server is a separate process, reached by client-go over HTTPS in JSON; etcd is another.
 //
-// (4) The measurements are kept as JSON lines and compared with the last kept run.
+// (4) Measurements are kept as JSON lines and compared with the last kept run.
 //
 // It does not know how the ledger works.
 //

@@ -17,7 +17,7 @@ func main() {
 	if played, err := playRole(); played {
 		exitWith(err)
 	}
-	quietLog("FATAL") // failures are returned as errors
+	quietLog("FATAL") // failures are returned
 	plan := defaultPlan()
 	flag.IntVar(&plan.Rounds, "rounds", plan.Rounds, "rounds of the write benchmarks")
 	flag.DurationVar(&plan.Time, "time", plan.Time, "start no further round after this long; three are made in any case")

@@ -83,8 +83,7 @@ func startProcess(ctx context.Context, r role) (*process, error) {
 	return p, nil
 }
 
-// findProgram returns the command of the role: on a slower disk under strace, which delays each call that waits for
-// the disk.
+// findProgram returns the role's command, for a slower disk under strace, which delays each wait for the disk.
 func (r role) findProgram(self string) ([]string, error) {
 	if r.SlowDisk == 0 {
 		return []string{self}, nil
@@ -140,7 +139,6 @@ func (p *process) readCounters(ctx context.Context) (c counters, err error) {
 	return c, err
 }
 
-// log has etcd's own counts of its work.
 type log struct{ txns, ranges, fsyncs, bytes float64 }
 
 func (p *process) readMetrics(ctx context.Context) (log, error) {

@@ -23,7 +23,7 @@ var targets = []figures.Target{
 	{What: "creates by 64 callers in one zone ÷ plain", Name: writeName("create", 64, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.8},
 }
 
-// slowTargets are for a disk that is 5 ms slower.
+// slowTargets are for a disk 5 ms slower.
 var slowTargets = []figures.Target{
 	{What: "a lone caller's create ÷ plain, p50", Name: writeName("create", 1, armOne+" ÷ "+armPlain) + "/p50", Most: true, Bound: 1.1},
 	{What: "creates by 16 callers in one zone ÷ plain", Name: writeName("create", 16, armOne+" ÷ "+armPlain) + "/rate", Bound: 0.5},
@@ -45,7 +45,7 @@ func (r report) printReport(out io.Writer) {
 	}
 }
 
-// A ratio in printWrites is the median of the rounds' ratios, not a quotient of the printed medians.
+// A printed ratio is the median of the rounds' ratios.
 func (r report) printWrites(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "write\tcallers\tarm\tper s\t÷ plain\tp50 ms\t÷ plain\tp99 ms\ttxns\treads\tfsyncs\tWAL B\tmallocs\talloc KB\tserver µs\t÷ plain\tetcd µs\t")

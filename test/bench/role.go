@@ -38,21 +38,21 @@ type role struct {
 	Etcd string // for a server
 	// SlowDisk delays each wait for the disk.
 	SlowDisk time.Duration
-	// Plain leaves the ledger out of the server.
+	// Plain leaves out the ledger.
 	Plain bool
 }
 
-// places is the ready message of a process, a line of JSON.
+// places is a process's ready message, a line of JSON.
 type places struct {
-	// Control is a unix socket with the handlers of control.
+	// Control is a unix socket with control's handlers.
 	Control string
-	// Etcd is the endpoint of a member.
+	// Etcd is a member's endpoint.
 	Etcd            string
 	API, Kubeconfig string
 }
 
-// playRole runs this process's role until standard input ends, which is at any end of the measuring process. played
-// is false without a role.
+// playRole runs this process's role until standard input ends, at any end of the measuring process; false without a
+// role.
 func playRole() (played bool, err error) {
 	text := os.Getenv(roleVariable)
 	if text == "" {
@@ -83,13 +83,13 @@ func quietLog(least string) {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": least} {
-		_ = flags.Set(name, value) // klog defines both flags
+		_ = flags.Set(name, value) // klog defines both
 	}
 	klog.SetOutput(io.Discard)
 }
 
 func (r role) runEtcd(ctx context.Context) error {
-	memory.SpareHeap() // as in processes with an embedded member
+	memory.SpareHeap() // as with an embedded member
 	dir, err := embed.OpenDir(r.Dir, 0)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error
 	return ended()
 }
 
-// runTogether runs all until ctx ends; the first failure ends ctx. The returned function waits and returns the cause.
+// runTogether runs all until ctx ends or one fails. The returned function waits and returns the cause.
 func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {
@@ -229,7 +229,7 @@ func countUses() counters {
 	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// collectGarbage runs twice, since objects with a finalizer or cleanup are freed the second time.
+// collectGarbage runs twice: objects with a finalizer or cleanup are freed the second time.
 func collectGarbage() {
 	runtime.GC()
 	runtime.GC()

@@ -19,7 +19,7 @@ import (
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Load is the writes of each round: a number of Records by a number of callers, a lone caller first.
+	// Load is each round's writes, a lone caller first.
 	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
@@ -32,7 +32,6 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 4 * time.Minute, Profiled: 4, Load: []load{{1, 300}, {16, 1600}, {64, 2560}}}
 }
 
-// fewestRounds is the minimum for a median, regardless of time.
 const fewestRounds = 3
 
 func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
@@ -79,8 +78,7 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, e
 	return results, nil
 }
 
-// measureWrites runs all arms in every round, beginning with a different arm each time, so that disturbances of the
-// machine meet all arms.
+// measureWrites begins each round with a different arm: disturbances of the machine meet all.
 func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, say func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {
@@ -91,7 +89,7 @@ func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results
 		say("round %d of %d, load %s", round, p.Rounds, figures.LoadAverage())
 		for _, l := range p.Load {
 			n := l.Writes
-			if round == 0 { // round 0 opens connections and warms up indexes and heap
+			if round == 0 { // round 0 warms up connections, indexes and heap
 				n = max(l.Callers, n/8)
 			}
 			got := map[string]map[string]sample{}
@@ -127,7 +125,7 @@ func (s *stage) indexOf(a *arm) int {
 	return len(s.arms)
 }
 
-// takeProfiles runs further rounds: profiling would disturb the measurement.
+// takeProfiles runs further rounds: profiling would disturb.
 func (s *stage) takeProfiles(ctx context.Context, p plan, say func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {

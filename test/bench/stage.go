@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// stage has all processes and arms. Each arm has a separate server and etcd, which otherwise would hold the writes of
-// both.
+// stage has all processes and arms. Arms have separate servers and etcds: a shared etcd would hold both arms' writes.
 type stage struct {
 	one, many, plain *backend
 	arms             []*arm

@@ -12,12 +12,10 @@ import (
 
 var operations = []string{"create", "update", "delete"}
 
-// sample measures an operation of a batch: n writes by several parallel callers.
 type sample struct {
-	rate float64 // writes/s
-	// milliseconds
+	rate     float64 // writes/s
 	p50, p99 float64
-	// These are per write. txns and ranges are calls to etcd; bytes are of its log.
+	// By write. txns and ranges are calls to etcd; bytes are of its log.
 	txns, ranges, fsyncs, bytes float64
 	// mallocs, allocated bytes and CPU time (µs) are the server's; memberCPU is etcd's.
 	mallocs, allocated, cpu, memberCPU float64

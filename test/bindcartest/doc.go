@@ -1,17 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bindcartest is a double of bindcar in front of a real named, for tests of bindcar's clients. The crate
-// itself takes minutes to build.
+// Package bindcartest is a double of bindcar in front of a real named. The crate itself takes minutes to build.
 //
 // It promises:
 //
-// D1. The double has the defects that clients must handle: a POST of an existing zone destroys file and journal, a
-// DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
+//	D1. The double has the defects that clients must handle: a POST of an existing zone destroys file and journal,
+//	    a DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
 //
-// D2. The double counts destroyed zones.
+//	D2. The double counts destroyed zones.
 //
-// It does not know the routes of records and DNSSEC, which Kubizone's client never calls.
+// It does not know the routes of records and DNSSEC: Kubizone's client calls none.
 //
 // Read bindcar.go.
 package bindcartest

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster runs `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on identity,
-// webhooks, replicas, etcd's security, and outages of the server or kube-apiserver.
+// webhooks, replicas, etcd's security, and outages of server or kube-apiserver.
 //
 // It promises:
-//  1. Every story in testdata runs twice, as system:masters and as a tenant with rights in two
-//     namespaces, both through the aggregator.
-//  2. A story has namespaces and a domain of its own.
+//  1. Every story in testdata runs twice through the aggregator, as system:masters and as a tenant with rights in
+//     two namespaces.
+//  2. A story has its own namespaces and domain.
 //  3. A test that stops a server runs alone and restarts it.
 //  4. Server and tenants have only the rights of artifacts/deploy.
 //  5. A story waits for observable facts, and never sleeps.

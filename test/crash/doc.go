@@ -6,12 +6,12 @@
 //
 // It promises:
 //
-//  1. Every fault has a number (F1 to F31). numbers_test.go names the test of each.
-//  2. After each fault, fsck is clean and nothing is owed, no acknowledged write is lost, no serial
-//     was used twice, and all servers and a primary show the same zones.
-//  3. If the place of a fault matters, it is exact: the servers have the build tag faultpoints.
-//  4. The ordinary run has a round of each fault. `make soak` runs for -soak with choices by -seed,
-//     which a failure prints.
+//  1. Every fault has a number (F1 to F31). numbers_test.go names each one's test.
+//  2. After each fault, fsck is clean and nothing is owed, no acknowledged write is lost, no serial was used
+//     twice, and all servers and a primary show the same zones.
+//  3. If a fault's place matters, it is exact: the servers have the build tag faultpoints.
+//  4. The ordinary run has a round of each fault. `make soak` runs for -soak with choices by -seed, which a
+//     failure prints.
 //  5. Processes are ended by their own ids, and everything listens on loopback.
 //
 // It does not know the server's code: it builds cmd/kubizone and speaks the API, DNS and etcd's protocol.

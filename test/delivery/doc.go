@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivery runs `kubizone up`, as shipped, against providers in the test process, and counts.
+// Package delivery runs `kubizone up` against providers in the test process, and counts.
 //
 // It promises: (1) Counts are the server's own (apiserver_request_total) and those of requests at the provider. (2)
 // No test measures time: waits are for facts, with a generous limit. (3) Idleness is watched for a few seconds, or

@@ -28,13 +28,12 @@ type exam struct {
 	can      delivery.Abilities
 }
 
-// Name servers at the zone's apex: anyNS may be the provider's too; foreignNS is for a provider with its own apex NS.
+// Name servers at the apex: anyNS may be the provider's too; foreignNS is for a provider with its own apex NS.
 const (
 	anyNS     = "ns1.provider.example."
 	foreignNS = "ns1.elsewhere.example."
 )
 
-// content is a zone with a serial: the apex NS of every zone, and further sets.
 type content struct {
 	zone   name.Name
 	serial serial.Serial
@@ -152,7 +151,7 @@ func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery
 	}
 }
 
-// expectContent compares the server's content with want; RRsets in gone must be absent.
+// expectContent compares the server's content with want; gone must be absent.
 func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	e.Helper()
 	stands := map[delivery.RRsetKey]delivery.RRset{}
@@ -184,7 +183,7 @@ func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	}
 }
 
-// writeCanonically returns a set with data in rdata's canonical text. Names in the data must be absolute.
+// writeCanonically takes data with absolute names.
 func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	data := make([]string, len(set.Data))
 	for i, text := range set.Data {
@@ -199,13 +198,13 @@ func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	return set
 }
 
-// ReadRRsets parses RRsets, for Inspect, from a master file or dig's output of a transfer.
+// ReadRRsets parses a master file or dig's output of a transfer.
 func ReadRRsets(t *testing.T, text io.Reader, origin name.Name) (sets []delivery.RRset) {
 	t.Helper()
 	at := map[delivery.RRsetKey]int{}
 	for rr, err := range zonefile.Read(text, zonefile.ReadOptions{Origin: origin}) {
 		if err != nil && strings.Contains(err.Error(), "TSIG") {
-			continue // The TSIG line is of the message, and no record of the zone.
+			continue // the TSIG line is no record
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -15,11 +15,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Server is the DNS server behind Memory: zones and a log of writes. Any number of providers share a Server.
+// Server is the DNS server behind Memory. Any number of providers share a Server.
 type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
-	// log has every applied change of an RRset in order; Writes returns a copy.
 	log   []Write
 	calls map[string]int
 }
@@ -58,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would; without Data the RRset is deleted.
+// Disturb writes as another client would; without Data it deletes.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +69,7 @@ func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	z.sets[set.Key()] = set
 }
 
-// Adopt writes as another client would at a server that records no owners.
+// Adopt is Disturb at a server that records no owners.
 func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.Disturb(zone, set)
 	s.mu.Lock()
@@ -97,13 +96,13 @@ func (s *Server) countCall(method string) {
 }
 
 type Point struct {
-	// Method is "Deliver", "Withdraw", "Verify" or "Health", which has no Zone.
+	// Method is "Deliver", "Withdraw", "Verify" or "Health", without a Zone.
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is about to be written; zero if nothing is.
+	// Set is about to be written; may be zero.
 	Set delivery.RRset
-	// Applied: the write is applied and the answer is pending.
+	// Applied: the write is applied and the answer pending.
 	Applied bool
 }
 
@@ -114,12 +113,11 @@ type Memory struct {
 	// Fault, if not nil, is called before and after each write, and the provider returns its error: before, nothing
 	// was applied; after, the answer was lost. Fault may block until ctx ends, and may panic.
 	Fault func(ctx context.Context, at Point) error
-	// Refuse returns the permanent or temporary error for a refused RRset; nil refuses none.
+	// Refuse returns a refused RRset's error; nil refuses none.
 	Refuse func(set delivery.RRset) *delivery.Error
-	// Blind providers cannot list: Verify returns ErrCannotList, and a whole zone is written without reading the old
-	// content.
+	// Blind providers cannot list: Verify returns ErrCannotList, and a whole zone is written unread.
 	Blind bool
-	// HidesFromList selects RRsets missing from list answers.
+	// HidesFromList selects RRsets missing from lists.
 	HidesFromList func(key delivery.RRsetKey) bool
 	Lost          []string
 

@@ -19,25 +19,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Subject is a provider under examination, with the exam's access to its server.
+// Subject is an examined provider, with the exam's access to its server.
 type Subject struct {
 	// New returns another provider of the same server, as after a restart.
-	New func(t *testing.T) delivery.Provider
-	// Zone returns a zone ready for delivery.
+	New  func(t *testing.T) delivery.Provider
 	Zone func(t *testing.T) name.Name
-	// Inspect returns the server's RRsets of a zone in absolute presentation form, with or without the SOA, not by
-	// way of the provider.
+	// Inspect returns a zone's RRsets in absolute presentation form, with or without the SOA, not by way of the
+	// provider.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb writes or, without Data, deletes an RRset as another client would; nil if others cannot write.
+	// Disturb writes or, without Data, deletes an RRset as another client would; nil: no other client can.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
 	// Offer is called with the plan before each Deliver, for a provider that gets content by another way; else nil.
 	Offer func(t *testing.T, plan delivery.Plan)
 	// Refused is the leftmost label of a TXT RRset refused alone; empty: none.
 	Refused string
-	// Unsupported selects the RRsets that the provider counts in Skipped, or that its server always refuses; nil:
-	// none.
+	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses; nil: none.
 	Unsupported func(set delivery.RRset) bool
-	// Keeps: foreign data in place of the zone's RRsets stays and is a Conflict. Otherwise it is replaced.
+	// Keeps: foreign data in the zone's RRsets stays and is a Conflict, instead of being replaced.
 	Keeps bool
 	// Timeout bounds the server's time to follow a change. 0: 20 s.
 	Timeout time.Duration
@@ -103,14 +101,13 @@ func examineLifecycle(e *exam) {
 	e.deliverPlan(e.provider, makePlan(&second, third))
 	e.expectContent(third, old, www)
 
-	// Over several serials, and with a provider that has seen none of them.
+	// Over several serials, by a provider that has seen none of them.
 	fourth := e.makeContent(zone, 40, mail, www)
 	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
 	e.expectContent(fourth, more)
 }
 
-// examineValues also covers attack 26: names and values that end a line, a string, a path or a document, octet by
-// octet.
+// examineValues covers attack 26: names and values that end a line, a string, a path or a document, octet by octet.
 func examineValues(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
@@ -194,12 +191,12 @@ func examineWholeZone(e *exam) {
 	second := e.makeContent(zone, 5, e.makeRRset(zone, "www", rdata.A, "192.0.2.5"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"),
 		e.makeRRset(zone, "new", rdata.A, "192.0.2.1"))
 	p := makePlan(nil, second)
-	p.Delivered = true // and the history begins later
+	p.Delivered = true // the history begins later
 	e.deliverPlan(e.New(e.T), p)
 	e.expectContent(second)
 }
 
-// examineForgotten: a removed RRset that the plan no longer names stays, and the report sets Remains (S8.6).
+// examineForgotten: a removed RRset not named by the plan stays, and the report sets Remains (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
@@ -241,7 +238,6 @@ func examineWithdraw(e *exam) {
 	www, old := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.TXT, `"x"`)
 	first := e.makeContent(zone, 3, www, old)
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	// Leftovers of an unconfirmed plan are in Changes.
 	p := makePlan(&first, removeSets(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
 	markOwed(&p)
@@ -322,7 +318,7 @@ func examineDrift(e *exam) {
 	if len(found.Missing) != 1 || found.Missing[0].Key() != mail.Key() || len(found.Differing) != 1 || found.Differing[0].Key() != www.Key() {
 		e.Fatalf("mail is missing, www differs; Verify says %+v", found)
 	}
-	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail) // Verify changed nothing.
+	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail) // Verify changed nothing
 	p := makePlan(&want, want)
 	for _, set := range slices.Concat(found.Missing, found.Differing) {
 		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
@@ -353,8 +349,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// examineTaken has foreign data at names before the zone's delivery. If the provider keeps such data, the answer is
-// the same after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
+// examineTaken has foreign data at names before delivery. If the provider keeps such data, the answer is the same
+// after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")
@@ -378,7 +374,7 @@ func examineTaken(e *exam) {
 	}
 	e.expectConflict(report, www.Key(), mail.Key())
 	e.expectContent(stands(first))
-	// The next process knows the owed RRsets, without the reason.
+	// The next process has the owed RRsets, not the reason.
 	p := makePlan(&first, first)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
 	markOwed(&p)
@@ -427,7 +423,7 @@ func examineFence(e *exam) {
 	e.expectContent(first)
 }
 
-// makeManyRRsets: more than a provider writes in a few calls.
+// makeManyRRsets exceeds a few calls' writes.
 func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) content {
 	var sets []delivery.RRset
 	for i := range 40 {
@@ -436,7 +432,7 @@ func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) cont
 	return e.makeContent(zone, s, sets...)
 }
 
-// fenceAfter returns a fence that passes n times. after counts the calls of the lost fence.
+// fenceAfter returns a fence that passes n times. after counts later calls.
 func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}
@@ -511,7 +507,7 @@ func examineUnacknowledged(e *exam) {
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"), e.makeRRset(zone, "new", rdata.A, "192.0.2.2"))
 	e.deliverPlan(e.provider, makePlan(&first, second))
-	// The process dies before storing the confirmation, so the next process starts from the first serial (F24).
+	// The process dies before storing the confirmation: the next starts from the first serial (F24).
 	p := makePlan(&first, second)
 	markOwed(&p)
 	e.deliverPlan(e.New(e.T), p)

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Zone makes the journal steps of a zone, as the ledger would, and applies them to the following views.
+// Zone makes a zone's journal steps, and applies them to views.
 type Zone struct {
 	t *testing.T
 	zoneview.Zone
@@ -38,7 +38,7 @@ func NewZone(t *testing.T, uid, fqdn string, sets ...*zoneview.Set) *Zone {
 	return w
 }
 
-// PutAddresses changes addresses by owner; "" removes the owner.
+// PutAddresses changes addresses by owner; "" removes.
 func (w *Zone) PutAddresses(changes map[string]string) { w.CommitStep(changes, true) }
 
 func (w *Zone) CommitStep(changes map[string]string, settled bool) {

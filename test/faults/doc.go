@@ -1,21 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults lets a test kill, stop or mislead a real server at an exact place: before a transaction of a certain
-// kind, or after etcd's commit and before the caller gets the answer.
+// Package faults kills, stops or misleads a real server at an exact place: before a transaction of a kind, or after
+// etcd's commit and before the answer.
 //
 // It promises:
 //
-//  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and
-//     apiserver.Faults is empty.
-//  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) runs ACTION once,
-//     at the Nth passing of POINT. POINT is the kind of a transaction with "-before" or "-after",
-//     or a point named by the ledger. ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends
-//     SIGCONT), or, after a transaction, lose: the answer never comes. If KUBIZONE_FAULT_WITH names
-//     a file, passings count only while the file exists.
+//  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and apiserver.Faults
+//     is empty.
+//  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) runs ACTION once, at the Nth
+//     passing of POINT. POINT is a transaction's kind with "-before" or "-after", or a point named by the
+//     ledger. ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose:
+//     the answer never comes. If KUBIZONE_FAULT_WITH names a file, passings count only while it exists.
 //  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
-//  4. The keys of a transaction determine the kind, so a new kind of write has fault points without
-//     code in the ledger.
+//  4. A transaction's keys determine the kind: a new kind of write needs no code in the ledger.
 //
 // It does not know the reason for a transaction.
 //

@@ -11,22 +11,21 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Kinds of transactions, as used in points.
 const (
 	recordPut    = "record-put"    // a Record enters a zone or changes there
-	recordDelete = "record-delete" // a Record leaves, and the object is deleted
+	recordDelete = "record-delete" // a Record leaves, and is deleted
 	recordPlain  = "record-plain"  // a Record in no zone, or only status and metadata
 	zonePut      = "zone-put"      // a Zone is created or changed, without a cascade
 	zoneDelete   = "zone-delete"
-	cascadeFirst = "cascade-first" // a write that starts a cascade, except the removal of a zone
-	cascadeStep  = "cascade-step"  // a step of a cascade
-	cascadeLast  = "cascade-last"  // removes the cascade from the outbox
-	cutCounted   = "debt-paid"     // a child's name servers are counted in the parent
-	batch        = "batch"         // several Records of one zone
-	otherWrite   = "other"         // any other resource, and the hourly sweep of last serials
+	cascadeFirst = "cascade-first" // starts a cascade, except the removal of a zone
+	cascadeStep  = "cascade-step"
+	cascadeLast  = "cascade-last" // removes the cascade from the outbox
+	cutCounted   = "debt-paid"    // a parent counts a child's name servers
+	batch        = "batch"        // several Records of one zone
+	otherWrite   = "other"        // any other resource, and the hourly sweep of last serials
 )
 
-// kindOf returns "" for a transaction without writes.
+// kindOf returns "" without writes.
 func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	put, gone, compared := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	records := 0
@@ -74,7 +73,7 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	return otherWrite
 }
 
-// room returns the etcd directory of a key: the resource of an object, or the room of the ledger.
+// room returns a key's etcd directory: an object's resource, or the ledger's room.
 func room(prefix string, key []byte) string {
 	rest := strings.TrimPrefix(string(key), prefix+"/")
 	for _, under := range []string{"kubi.zone/", "ledger/"} {

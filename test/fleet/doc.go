@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fleet runs pkg/bind9/fleet against a real kube-apiserver, with Kubernetes' workload controllers and
-// `kubizone apiserver`. There is no kubelet: a test sets the status of pods, or runs processes from their specs.
+// `kubizone apiserver`. Without a kubelet, a test sets the status of pods, or runs processes from their specs.
 //
 // It promises:
-//  1. Commands, files and keys of a pod are read from objects in the cluster.
-//  2. A test has namespaces of its own, and shares only the servers.
+//  1. Commands, files and keys of a pod are read from the cluster.
+//  2. A test has its own namespaces, and shares only the servers.
 //  3. A test waits for observable facts, never for a time.
 //
 // It does not know how objects are rendered: golden files of pkg/bind9/fleet/render test that.

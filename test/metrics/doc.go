@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics compares the list of all metrics, testdata/metrics.txt, with the metrics that processes register
-// and serve, and docs/operations.md with the list.
+// Package metrics compares the list of all metrics, testdata/metrics.txt, with the metrics of processes, and
+// docs/operations.md with the list.
 //
 // It promises:
 //
-//  1. The list equals the registered metrics: names, types, labels and help change only on
-//     purpose. UPDATE=1 go test ./test/metrics writes the list.
+//  1. The list equals the registered metrics: names, types, labels and help change only on purpose. UPDATE=1 go
+//     test ./test/metrics writes it.
 //  2. Every served metric named kubizone_ is in the list, for this process.
-//  3. Every metric of the list is in docs/operations.md; alerts and pages name only these
-//     metrics, and those of bind-agent.
+//  3. Every metric of the list is in docs/operations.md; alerts and pages name only these metrics, and those of
+//     bind-agent.
 //
-// It does not know whether a metric counts correctly: the tests of its package do.
+// It does not know whether a metric counts correctly: its package's tests do.
 //
 // Read list.go, then testdata/metrics.txt.
 package metrics

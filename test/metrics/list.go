@@ -21,7 +21,7 @@ type Metric struct {
 	Name      string
 	Labels    []string
 	Type      string
-	Processes []string // sub-commands that serve the metric
+	Processes []string // sub-commands that serve it
 	Help      string
 }
 
@@ -54,11 +54,10 @@ func List() map[string]Metric {
 	return all
 }
 
-// helped matches the header of a metric in /metrics; our metrics are BETA.
+// helped matches a metric's header in /metrics; ours are BETA.
 var helped = regexp.MustCompile(`(?m)^# HELP (kubizone_[a-z_]+) \[BETA\] (.*)\n# TYPE kubizone_[a-z_]+ ([a-z]+)$`)
 
-// Check returns the differences from the list. A metric without labels is always served; a metric with labels only
-// after counting something.
+// Check returns the differences from the list. Metrics without labels are always served; others only after counting.
 func Check(process, served string) (wrong []string) {
 	all, seen := List(), map[string]bool{}
 	for _, found := range helped.FindAllStringSubmatch(served, -1) {

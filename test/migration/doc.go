@@ -1,15 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration moves a cluster from the custom resources of kubizone v0 to this API, with the commands that a
-// user would paste from docs/migration-v0.md.
+// Package migration moves a cluster from the custom resources of kubizone v0 to this API, by the commands of
+// docs/migration-v0.md.
 //
 // It promises:
 //
 //  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
-//  2. The document's "before" objects are applied as custom resources, and the migration must produce
-//     the "after" objects.
-//  3. The same holds for docs/migration-bindy.md and bindy's custom resources, with a BIND that serves bindy's zones.
+//  2. The document's "before" objects are applied as custom resources, and the migration must produce the "after"
+//     objects.
+//  3. The same holds for docs/migration-bindy.md and bindy's custom resources, with a BIND that serves bindy's
+//     zones.
 //  4. Going back restores the custom resources.
 //
 // It does not know how an import works, and of a CRD's controller only the statuses.

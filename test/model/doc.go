@@ -6,15 +6,14 @@
 //
 // It promises:
 //
-//  1. Every revision of a run is checked: the store by fsck, the objects by a small model that
-//     knows zones, records and rules but no ledger.
-//  2. -seed determines the operations, but not their interleaving. A failure prints the seed,
-//     and a text with requests, answers and commits.
-//  3. Histories of clients are linearizable, zone by zone: every later read by either server
-//     has an acknowledged write, and a tenant's write is before or after a change of the
-//     delegation.
+//  1. Every revision of a run is checked: the store by fsck, the objects by a small model of zones, records and
+//     rules, without a ledger.
+//  2. -seed determines the operations, not their interleaving. A failure prints the seed, and requests, answers
+//     and commits.
+//  3. Histories of clients are linearizable, zone by zone: every later read by either server has an acknowledged
+//     write, and a tenant's write is before or after a change of the delegation.
 //
-// It does not know how the server decides: the tests use answers to clients, and fsck, which recomputes.
+// It does not know how the server decides: tests use answers to clients, and fsck, which recomputes.
 //
 // Read first: forest_test.go (the operations), then objects_test.go (the model).
 package model

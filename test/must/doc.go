@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package must checks, within one line of a test, a step that has to succeed.
+// Package must checks a step that has to succeed within one line.
 //
-// It promises: (1) The test fails at the calling line, with the unchanged error. (2) The test stops there, as by
-// t.Fatal, so only the goroutine of the test may call.
+// It promises: (1) The test fails at the calling line, with the unchanged error. (2) It stops there, as by t.Fatal:
+// only the test's goroutine may call.
 //
-// It does not know the code under test. If an error needs a word of context, use t.Fatalf; for a program that a
-// machine may lack, use rig.Need.
+// It does not know the code under test. For a word of context, use t.Fatalf; for a program that a machine may lack,
+// rig.Need.
 //
 // Read must.go.
 package must

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pods installs the charts on a cluster with pods, and follows zones through the life of a fleet. Every part
-// of Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's
-// roles. Other tests start these parts with the administrator's kubeconfig, which hides missing rights.
+// Package pods installs the charts on a cluster with pods, and follows zones through a fleet's life. Every part of
+// Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's roles.
+// Other tests use the administrator's kubeconfig, which hides missing rights.
 //
 // It promises:
 //

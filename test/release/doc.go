@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests the output of hack/build-release.sh: with small replacement programs, or, with -dist, with
-// the real programs.
+// Package release tests the output of hack/build-release.sh, with small replacement programs, or, with -dist, the
+// real ones.
 //
 // It promises:
 //
@@ -19,7 +19,7 @@
 //	R9. The chart for Gardener is an OCI layout too, and Gardener's manifests name that chart and the image.
 //	R10. kubeconform accepts the JSON schemas: the examples are valid, unknown fields are not.
 //
-// It does not know a public registry: it pushes only to a registry on this machine.
+// It does not know a public registry, only one on this machine.
 //
 // Read release_test.go, then image_test.go.
 package release

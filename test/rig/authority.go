@@ -20,7 +20,7 @@ import (
 
 // Authority: a cluster has two, for its server and users, and for the front proxy.
 type Authority struct {
-	PEM []byte // certificate of the authority
+	PEM []byte // of the authority's certificate
 
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -62,7 +62,7 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	return a.issueLeaf(template)
 }
 
-// Client issues a client certificate: the common name is the user, the organizations are the groups.
+// Client issues a certificate: the common name is the user, the organizations are the groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Balancer is a Service with several pods: new connections go round the backends with a passing readiness probe. Open
+// Balancer is a Service with several pods: new connections go round the backends with a passing probe. Open
 // connections stay.
 type Balancer struct {
 	Addr netip.AddrPort
@@ -25,14 +25,14 @@ type Balancer struct {
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	backends []netip.AddrPort // given to Set
-	ready    []netip.AddrPort // backends whose last probe passed
-	unready  bool             // set by SendToUnready
+	backends []netip.AddrPort
+	ready    []netip.AddrPort
+	unready  bool // by SendToUnready
 	next     int
 	open     map[net.Conn]struct{}
 }
 
-// probeInterval is shorter than a kubelet's, so that tests do not wait for Kubernetes' period.
+// probeInterval is shorter than a kubelet's: tests do not wait.
 const probeInterval = 100 * time.Millisecond
 
 // probeTimeout is longer than a kubelet's, which tolerates several late answers. A stopping server fails the probe at
@@ -48,8 +48,7 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// Like a kubelet's, a probe verifies no certificate. A new connection for each probe notices a closed
-		// listener.
+		// Like a kubelet's, a probe verifies no certificate. A new connection for each notices a closed listener.
 		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
@@ -59,7 +58,7 @@ func StartBalancer() (*Balancer, error) {
 	return b, nil
 }
 
-// Set replaces the backends. A new backend gets connections after its first passed probe.
+// Set replaces the backends. A new backend must pass a probe first.
 func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +132,7 @@ func (b *Balancer) acceptConnections() {
 	}
 }
 
-// Without a ready backend, the client is refused, as by a Service without endpoints.
+// Without a ready backend the client is refused, as by a Service without endpoints.
 func (b *Balancer) carryConnection(client net.Conn) {
 	defer client.Close()
 	at, ok := b.pickBackend()

@@ -22,7 +22,7 @@ type TSIGKey struct {
 	Secret    string // base64
 }
 
-// Statement returns the key in the syntax of named.conf and key files.
+// Statement returns the key in named.conf's syntax.
 func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
@@ -31,30 +31,30 @@ func (k TSIGKey) Statement() string {
 type SecondaryZone struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	Key     string // signs queries and transfers; empty: unsigned
+	Key     string // signs; empty: unsigned
 }
 
-// PrimaryZone is loaded from a master file. With a key, the zone accepts updates.
+// PrimaryZone is a master file's. With a key, it accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
-	Text      string // the master file
-	UpdateKey string // may update and transfer; empty: no updates, and every client on loopback transfers
+	Text      string // master file
+	UpdateKey string // may update and transfer; empty: no updates, and every loopback client transfers
 }
 
-// Control is a control channel for a program other than the rig's rndc.
+// Control is a control channel for another program than the rig's rndc.
 type Control struct {
 	Addr netip.AddrPort
 	Key  TSIGKey // not in Keys
 }
 
 type BINDConfig struct {
-	Addr        netip.AddrPort // listening address; zero: a free loopback port
+	Addr        netip.AddrPort // zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
-	Catalogs    []SecondaryZone // catalog zones, whose members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Controls    []Control
-	Notify      bool   // sends NOTIFY to a zone's also-notify at once
+	Notify      bool   // to a zone's also-notify at once
 	Options     string // further lines of the options block
 	Statements  string // further statements of named.conf
 }
@@ -92,7 +92,6 @@ func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 		if b.control, err = FreePort(); err != nil {
 			return nil, err
 		}
-		// Test machines have few processors.
 		return []string{named, "-g", "-4", "-n", "1", "-c", filepath.Join(b.dir, "named.conf")}, b.writeConfig(c)
 	})
 }
@@ -178,7 +177,7 @@ func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
-// RndcCommand returns the program and first arguments with which another process runs rndc.
+// RndcCommand returns the program and first arguments for another process.
 func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Command is a command of a page, lines joined, with the output that the page shows.
+// Command is a page's command, lines joined, with the output shown.
 type Command struct{ Line, Output string }
 
-// ReadConsole reads the console blocks of a page, or of a section if heading is set: "$ " begins a command, "> "
-// continues a command, other lines are output.
+// ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues
+// it, other lines are output.
 func ReadConsole(path, heading string) ([]Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func ReadObjects(path string) (objects []string, err error) {
 	return objects, err
 }
 
-// Shell runs commands of a page in bash, with Dir first in PATH.
+// Shell runs commands in bash, with Dir first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {

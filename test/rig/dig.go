@@ -24,7 +24,7 @@ type Dig struct {
 	Key    *TSIGKey   // nil: unsigned
 }
 
-// Run returns dig's output. An error rcode in the answer is not an error of Run; a missing answer is.
+// Run returns dig's output. An error rcode is no error of Run; a missing answer is.
 func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	dig, err := Find("dig", installBIND)
 	if err != nil {
@@ -49,8 +49,8 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
-// Serial returns the SOA serial of the zone at the server; ok is false if the server does not serve the zone. Without
-// other dig options, no answer within a second is an error.
+// Serial returns the zone's SOA serial; ok is false if the server does not serve it. Without other options, no answer
+// within a second is an error.
 func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
 	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial
 	return serial, err == nil, err
 }
 
-// Transfer returns the records in canonical form (see Canonical).
+// Transfer returns Canonical records.
 func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
 	if err != nil {
@@ -91,7 +91,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers returns master files, without the zones whose transfer is incomplete.
+// Transfers returns master files, without zones of incomplete transfer.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
@@ -150,7 +150,7 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	return string(out), err
 }
 
-// Nsupdate uses TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
+// Nsupdate uses TCP: nsupdate gives up after three seconds of UDP. A refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
@@ -172,7 +172,7 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical returns the records of a master file with absolute names as a sorted list in named-compilezone's form, so
+// Canonical returns the records of a master file with absolute names as a sorted list in named-compilezone's form:
 // equal zones have equal lists. The syntax is checked, the integrity is not.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
@@ -204,7 +204,7 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	return lines, nil
 }
 
-// oneSpaced separates owner, TTL, class, type and data by a space each. Spaces within the data are kept.
+// oneSpaced puts single spaces around owner, TTL, class and type, and keeps those of the data.
 func oneSpaced(line string) string {
 	parts := make([]string, 0, 5)
 	for range 4 {
@@ -217,7 +217,7 @@ func oneSpaced(line string) string {
 	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
 }
 
-// The error contains both outputs.
+// The error has both outputs.
 func runProgram(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)

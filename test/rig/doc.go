@@ -1,19 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig starts real peers for tests: typed handles on processes that listen on reserved loopback ports and have
-// a temp directory.
+// Package rig starts real peers for tests: processes with reserved loopback ports and a temp directory.
 //
 // It promises:
 //
 //  1. Close ends a process by id, waits for the exit, and removes the directory.
-//  2. A program that is not installed is a *Missing with the command that installs it.
-//     SkipMissing skips the test, or fails the test if KUBIZONE_TEST_REQUIRE_ALL is set.
+//  2. A program that is not installed is a *Missing with the command that installs it. SkipMissing skips the
+//     test, or fails it if KUBIZONE_TEST_REQUIRE_ALL is set.
 //  3. Every wait ends with a context, and the error contains the peer's output.
 //  4. Nothing leaves the loopback interface.
 //  5. FreePort never gives a port to two tests of a machine at the same time.
 //
-// It does not know the code under test, and imports none of its packages: subject and judge share no code.
+// It does not know the code under test, and imports none: subject and judge share no code.
 //
-// Read process.go first, then bind.go. Package kuberig has everything that links Kubernetes' clients or etcd.
+// Read process.go first, then bind.go. Package kuberig links Kubernetes' clients or etcd.
 package rig

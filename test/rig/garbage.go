@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// SpareGarbage lets this process collect garbage a quarter as often, unless GOGC is set: in tests with etcd or a
-// server in their process, collection takes a tenth of the CPU time.
+// SpareGarbage collects garbage a quarter as often, unless GOGC is set: with etcd or a server in the process,
+// collection takes a tenth of the CPU time.
 func SpareGarbage() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -17,16 +17,16 @@ import (
 const installKnot = "apt-get install knot"
 
 type KnotConfig struct {
-	Addr netip.AddrPort // listening address; zero: a free loopback port
-	// Key signs transfers, and is then required; nil lets every client on loopback transfer.
+	Addr netip.AddrPort // zero: a free loopback port
+	// Key signs transfers, and is required; nil lets every loopback client transfer.
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is Key's name or empty
-	// Secondaries: StartKnot does not wait for them.
+	// Secondaries are not waited for.
 	Secondaries []SecondaryZone // Key is Key's name or empty
-	Catalogs    []SecondaryZone // as Secondaries; members are transferred too (RFC 9432)
-	// ForwardKeys are the keys whose updates of Secondaries are forwarded to the primaries.
+	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
+	// ForwardKeys may update Secondaries; updates are forwarded to the primaries.
 	ForwardKeys []TSIGKey
-	// Notify maps a zone in Zones to the server to NOTIFY of new serials; nil: none.
+	// Notify maps a zone in Zones to the server to NOTIFY; nil: none.
 	Notify map[string]netip.AddrPort
 	// Template has further lines of the default template, like "zonefile-sync: -1".
 	Template []string

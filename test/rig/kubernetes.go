@@ -14,10 +14,9 @@ import (
 	"sync"
 )
 
-// cachedKube returns the directory built by an earlier hack/build-kube.sh, or empty.
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// findCached returns the path that a script of the repository prints for a program built before, or empty.
+// findCached returns the path that a script prints for a program built before, or empty.
 func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {
@@ -26,7 +25,7 @@ func findCached(script string, arguments ...string) string {
 	return out
 }
 
-// findBuilt is findCached with a *Missing if the program was not built or not selected for this run (Long).
+// findBuilt is findCached with a *Missing if the program is not built or not selected for this run (Long).
 func findBuilt(program, script string, arguments ...string) (string, error) {
 	if path := findCached(script, arguments...); path != "" && !ofLongAlone(program) {
 		return path, nil
@@ -36,7 +35,7 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 }
 
 func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
-	// A test runs in the directory of its package. Source paths in the binary are trimmed.
+	// A test runs in its package's directory. Source paths in the binary are trimmed.
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -60,11 +59,10 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 	return strings.TrimSpace(string(out)), nil
 }
 
-// GitOpsProgram returns the path of a program of a hack/tools module in the cache of hack/build-gitops.sh, or a
-// *Missing. gitops has kstatus and argohealth, which compute the health of objects; flux has fluxapply and argo
-// argosync, which apply and prune; lego has lego5 and cert-manager has certmanager, which get certificates.
-// solverconformance (cert-manager) runs the solver suite, webhookprovider (external-dns-webhook) serves external-dns
-// providers.
+// GitOpsProgram returns the path of a hack/tools module's program in the cache of hack/build-gitops.sh, or a
+// *Missing. gitops has kstatus and argohealth, which compute objects' health; flux has fluxapply and argo argosync,
+// which apply and prune; lego has lego5 and cert-manager has certmanager, which get certificates. solverconformance
+// (cert-manager) runs the solver suite, webhookprovider (external-dns-webhook) serves external-dns providers.
 func GitOpsProgram(module, program string) (string, error) {
 	dir, err := findBuilt(program, "hack/build-gitops.sh", module)
 	if err != nil {
@@ -78,13 +76,12 @@ func PythonPrograms() (string, error) {
 	return findBuilt("octodns-sync", "hack/build-python.sh")
 }
 
-// Tool returns the path of a program of hack/tools, such as helm, in the cache of hack/build-tool.sh, or a *Missing.
+// Tool returns the path of a program of hack/tools, such as helm, from hack/build-tool.sh, or a *Missing.
 func Tool(program string) (string, error) {
 	return findBuilt(program, "hack/build-tool.sh", program)
 }
 
-// KubeProgram returns the path of a tested Kubernetes program from $KUBE_BIN or the cache of hack/build-kube.sh, or a
-// *Missing.
+// KubeProgram returns the path of a Kubernetes program from $KUBE_BIN or hack/build-kube.sh, or a *Missing.
 func KubeProgram(program string) (string, error) {
 	dir := os.Getenv("KUBE_BIN")
 	if dir == "" {
@@ -98,7 +95,7 @@ func KubeProgram(program string) (string, error) {
 }
 
 // Earlier returns kubizone at an earlier revision, built once by hack/build-earlier.sh, or a *Missing if this clone
-// lacks the revision.
+// lacks it.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}
@@ -110,5 +107,5 @@ func Earlier(ctx context.Context, revision string) (string, error) {
 	return path, err
 }
 
-// noRevision is the exit code of hack/build-earlier.sh for a clone without the revision.
+// noRevision is hack/build-earlier.sh's exit code without the revision.
 const noRevision = 3

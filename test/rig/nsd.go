@@ -14,12 +14,12 @@ import (
 
 const installNSD = "apt-get install nsd"
 
-// NSDConfig configures an nsd that transfers zones or serves master files. Every client on loopback may transfer.
+// NSDConfig configures an nsd. Every loopback client may transfer.
 type NSDConfig struct {
-	Addr        netip.AddrPort // listening address; zero: a free loopback port
+	Addr        netip.AddrPort // zero: a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
-	Zones       []PrimaryZone // UpdateKey is not used
+	Zones       []PrimaryZone // UpdateKey is unused
 }
 
 type NSD struct {

@@ -18,13 +18,13 @@ import (
 	"github.com/miekg/dns"
 )
 
-// PebbleConfig describes an ACME server and the zone of its challenges on a hidden primary.
+// PebbleConfig describes an ACME server and its challenges' zone on a hidden primary.
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	// From is the source address of queries to the hidden primary, distinct from that of updating clients.
+	// From is the source of queries to the hidden primary, distinct from updating clients'.
 	From string
-	// Serial returns the serial of the zone in the API.
+	// Serial returns the zone's serial in the API.
 	Serial func() (uint32, error)
 }
 
@@ -32,10 +32,10 @@ type PebbleConfig struct {
 type Pebble struct {
 	peer
 
-	// Directory is the ACME directory URL; Root is a file with the CA certificate of that URL.
+	// Directory is the ACME directory URL; Root is a file with its CA certificate.
 	Directory, Root string
-	// Resolver is used by pebble, and open to clients. It answers once the hidden primary has the serial of the API,
-	// so tests neither sleep for a transfer nor fail if a transfer takes longer.
+	// Resolver is pebble's, and open to clients. It answers once the hidden primary has the API's serial: tests
+	// neither sleep for a transfer nor fail if it takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig
@@ -133,7 +133,6 @@ func (p *Pebble) startResolver() (err error) {
 	}
 }
 
-// isCurrent reports whether the hidden primary has the serial of the API.
 func (p *Pebble) isCurrent(client *dns.Client) bool {
 	serial, err := p.config.Serial()
 	if err != nil {

@@ -18,7 +18,7 @@ type peer struct {
 	process   *Process
 	command   []string // program and arguments
 	checkUp   func(ctx context.Context) error
-	timeout   time.Duration // of a start, added to startTimeout
+	timeout   time.Duration // added to startTimeout
 }
 
 // launch takes the command from configure and waits for checkUp. An error leaves nothing behind.
@@ -42,7 +42,7 @@ func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (
 	return nil
 }
 
-// Start starts the process, after Stop on the kept directory, with an empty log.
+// Start also restarts after Stop, on the kept directory, with an empty log.
 func (p *peer) Start(ctx context.Context) error {
 	var err error
 	if p.process, err = StartProcess(nil, p.dir, p.command[0], p.command[1:]...); err != nil {
@@ -53,7 +53,7 @@ func (p *peer) Start(ctx context.Context) error {
 	return p.wait(ctx, func() error { return p.checkUp(ctx) })
 }
 
-// wait returns when fact succeeds. The error of an ended peer or ctx contains the last error of fact and the log.
+// wait returns when fact succeeds. An error has fact's last error and the log.
 func (p *peer) wait(ctx context.Context, fact func() error) error {
 	for {
 		err := fact()
@@ -81,7 +81,7 @@ func (p *peer) Serial(ctx context.Context, zone string) (serial uint32, ok bool,
 	return Dig{Server: p.Addr}.Serial(ctx, zone, "+tries=3", "+time=5")
 }
 
-// WaitSerial waits until the server answers with the serial. If ctx ends first, the error contains the log.
+// WaitSerial waits until the server answers with the serial. The error has the log.
 func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	return p.wait(ctx, func() error {
 		got, ok, err := Dig{Server: p.Addr}.Serial(ctx, zone)

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// Ports are reserved outside of the random ports: the kernel's for outgoing connections and port 0 begin at 32768
+// Ports are outside of the random ones: the kernel's for outgoing connections and port 0 begin at 32768
 // (ip_local_port_range), PowerDNS queries from 10000 to 19999.
 const (
 	firstPort = 20000
@@ -26,7 +26,7 @@ const (
 // FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
-// OutsidePort is FreePort at a non-loopback address of this machine, which classes without allowLocalAddresses reach.
+// OutsidePort is FreePort at a non-loopback address of this machine, for classes without allowLocalAddresses.
 func OutsidePort() (netip.AddrPort, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -45,14 +45,14 @@ func OutsidePort() (netip.AddrPort, error) {
 
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
-// reserved holds the ports of one process. A reservation is a lock on an octet of a file shared by all test processes
-// of this machine, which the kernel releases at any end of the process.
+// reserved holds a process's ports. A reservation is a lock on an octet of a file shared by all test processes of
+// this machine, released by the kernel at any end of the process.
 type reserved struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
-	next int // starts at random, so that processes seldom try the same port
+	next int // random at first: processes seldom try the same port
 	left int
 }
 
@@ -70,7 +70,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 		r.next, r.left = r.next+1, r.left-1
 		lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(port), Len: 1}
 		if err := syscall.FcntlFlock(r.file.Fd(), syscall.F_SETLK, &lock); errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
-			continue // reserved by another process
+			continue // another process's
 		} else if err != nil {
 			return netip.AddrPort{}, fmt.Errorf("reserving a port in %s: %w", r.path, err)
 		}
@@ -82,7 +82,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
 }
 
-// openReservations also opens the file of another user. With O_CREATE, the kernel refuses that in a sticky directory.
+// openReservations also opens another user's file: with O_CREATE the kernel refuses that in a sticky directory.
 func openReservations(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -94,8 +94,8 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused reports whether nothing listens on a port, such as a program without reservations or a process that
-// outlived its test.
+// isUnused reports whether nothing listens, such as a program without reservations or a process that outlived its
+// test.
 func isUnused(at netip.AddrPort) bool {
 	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
 	syscall.ForkLock.RLock()

@@ -19,20 +19,19 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig configures a pdns_server that transfers zones, by IXFR if possible, or serves master files. Keys of
-// the zones are ignored.
+// PowerDNSConfig configures a pdns_server, with IXFR if possible. Keys of the zones are ignored.
 type PowerDNSConfig struct {
-	Addr        netip.AddrPort // listening address; zero: a free loopback port
+	Addr        netip.AddrPort // zero: a free loopback port
 	Secondaries []SecondaryZone
-	Catalogs    []SecondaryZone // catalog zones, whose members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	Zones       []PrimaryZone
-	APIKey      string // of the HTTP API; empty: no API
+	APIKey      string // empty: no HTTP API
 }
 
-// PowerDNS is a running pdns_server on a loopback port, with a database.
+// PowerDNS is a pdns_server with a database.
 type PowerDNS struct {
 	peer
-	// API is the URL of the HTTP API, if enabled.
+	// API is the HTTP API's URL, if enabled.
 	API string
 }
 
@@ -90,10 +89,10 @@ loglevel=6
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// The rows that pdnsutil writes for create-secondary-zone, set-kind and set-meta, in one process for all zones.
+	// The rows of pdnsutil's create-secondary-zone, set-kind and set-meta, in one process for all zones.
 	var script strings.Builder
-	// PowerDNS' IXFR is a transaction that fails after a concurrent write. So a single thread retrieves zones, and
-	// WAL keeps readers from locking.
+	// PowerDNS' IXFR is a transaction that fails after a concurrent write: a single thread retrieves zones, and WAL
+	// keeps readers from locking.
 	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
 	add := func(zones []SecondaryZone, kind string) {
 		for _, z := range zones {

@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// searched are directories beside PATH where distributions install servers.
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error of every start of a program that is not installed; it skips the test.
+// Missing is the error for a program that is not installed; it skips the test.
 type Missing struct {
 	Program string
-	In      string // searched place; empty: PATH and the directories in searched
-	Install string // the command that installs the program
+	In      string // empty: PATH and searched
+	Install string // the installing command
 }
 
 func (m *Missing) Error() string {
@@ -34,7 +33,7 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("%s is not in %s; %s brings it", m.Program, in, m.Install)
 }
 
-// Find returns the path of a program, or a *Missing.
+// Find returns a program's path, or a *Missing.
 func Find(program, install string) (string, error) {
 	if ofLongAlone(program) {
 		return "", &Missing{Program: program, In: "the programs of this run", Install: install}
@@ -51,7 +50,7 @@ func Find(program, install string) (string, error) {
 	return "", &Missing{Program: program, Install: install}
 }
 
-// TB is the part of *testing.T and *testing.B that the rig uses.
+// TB is the part of *testing.T and *testing.B used here.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -59,7 +58,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll names the environment variable that turns skips into failures. `make test` sets it.
+// RequireAll turns skips into failures. `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
 // Skips reports whether err is a *Missing that skips a test.
@@ -68,7 +67,7 @@ func Skips(err error) bool {
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test if Skips(err), and fails the test on every other error.
+// SkipMissing skips the test if Skips(err), and fails it on other errors.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -78,7 +77,7 @@ func SkipMissing(t TB, err error) {
 	}
 }
 
-// Need returns value, and skips the test with the reason if a needed program is missing.
+// Need returns value, or skips the test if a program is missing.
 func Need[T any](value T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -87,7 +86,7 @@ func Need[T any](value T, err error) func(TB) T {
 	}
 }
 
-// NeedServer is Need for a server, and closes the server when the test ends.
+// NeedServer is Need, and closes the server when the test ends.
 func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -97,15 +96,15 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	}
 }
 
-// Process is a process started by the rig, and ended only by id.
+// Process is ended only by id.
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
-	ended chan struct{} // closed after the wait
-	err   error         // of the wait; valid once ended is closed
+	ended chan struct{} // after the wait
+	err   error         // valid once ended is closed
 }
 
-// StartProcess starts a program in dir. env is added to this process's environment.
+// StartProcess starts a program in dir. env is added to this process's.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
 	command := exec.Command(path, args...)
 	command.Dir = dir
@@ -137,8 +136,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, which takes
-// a while on a busy machine.
+// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, later on a
+// busy machine.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -153,16 +152,16 @@ func (p *Process) Pause() error {
 
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Err returns the result of the wait, once Ended is closed.
+// Err returns the result, once Ended is closed.
 func (p *Process) Err() error { return p.err }
 
-// Kill sends SIGKILL and waits for the exit, like a power failure.
+// Kill sends SIGKILL and waits, like a power failure.
 func (p *Process) Kill() {
 	p.cmd.Process.Kill()
 	<-p.ended
 }
 
-// End sends SIGTERM, and kills the process after five seconds.
+// End sends SIGTERM, and SIGKILL after five seconds.
 func (p *Process) End() {
 	p.Signal(syscall.SIGTERM)
 	select {
@@ -172,7 +171,7 @@ func (p *Process) End() {
 	}
 }
 
-// tail keeps the last megabyte of a process's output.
+// tail keeps the last megabyte of output.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// setAttributes puts the process into a new process group, so that Ctrl-C reaches only the test. The kernel kills the
-// process with the test.
+// setAttributes makes a new process group: Ctrl-C reaches only the test. The kernel kills the process with the test.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
 func isStopped(pid int) bool {

@@ -7,8 +7,7 @@ package rig
 
 import "syscall"
 
-// attribute puts the process into a new process group, so that Ctrl-C reaches only the test. Only Linux ends the
-// process with a killed test.
+// attribute makes a new process group: Ctrl-C reaches only the test. Only Linux ends the process with a killed test.
 func attribute(a *syscall.SysProcAttr) { a.Setpgid = true }
 
 func still(int) bool { return true }

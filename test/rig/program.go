@@ -13,28 +13,27 @@ import (
 	"syscall"
 )
 
-// Programs names the environment variable with the directory of built programs that the packages of one `make test`
-// share.
+// Programs is the directory of built programs shared by the packages of a `make test`.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is for the only controller of a test. A controller exits after half of this time without a renewal, and
-// other tests can delay a renewal by seconds.
+// LongLease is for a test's only controller: a controller exits after half of this time without a renewal, and other
+// tests can delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
-// RetrySoon makes each program started by this process retry failed deliveries after a second.
+// RetrySoon makes programs of this process retry failed deliveries after a second.
 func RetrySoon() {
 	if err := os.Setenv("DNS_RECORD_RETRY_BASE_DELAY", "1s"); err != nil {
 		panic(err)
 	}
 }
 
-// Kubizone returns the path of the program, shared by the packages of this run, or else built into dir. Build tag
+// Kubizone returns the program's path, shared by the packages of this run, or else built into dir. Build tag
 // faultpoints enables fault injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
-// WebhookServer is the reference server of the webhook protocol, built like Kubizone.
+// WebhookServer is the webhook protocol's reference server, built like Kubizone.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Within returns a context that bounds the waits of a test.
+// Within bounds a test's waits.
 func Within(t interface {
 	Context() context.Context
 	Cleanup(func())
@@ -21,13 +21,13 @@ func Within(t interface {
 // A loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
-// Pause sleeps between two runs of a program that polls a fact since begin, for a tenth of the time so far: a kubectl
+// Pause sleeps between runs of a program that polls a fact since begin, for a tenth of the time so far: a kubectl
 // costs a seventh of a CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }
 
-// Until polls a fact until success. When ctx ends, the test fails with the fact's last error.
+// Until polls a fact until success, or fails with its last error when ctx ends.
 func Until(ctx context.Context, t TB, what string, fact func() error) {
 	t.Helper()
 	for {

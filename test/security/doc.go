@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package security plays a hostile tenant: numbered attacks, each with the expected refusal, in a table that includes
-// the attacks tested in other packages.
+// attacks tested in other packages.
 //
 // It promises:
 //
-//  1. TestAttacks has a sub-test for each number, which runs the attack against a real server
-//     behind a real kube-apiserver, or names the tests in other packages (-everywhere runs them).
+//  1. TestAttacks has a sub-test for each number, which runs the attack against a real server behind a real
+//     kube-apiserver, or names the tests in other packages (-everywhere runs them).
 //  2. The attacker has only a tenant's rights: kubizone-zone-admin in one namespace.
-//  3. Texts of refusals are checked too: none names the victim's namespace, objects or user.
+//  3. Texts of refusals are checked: none names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //
-// It does not know the server's packages: it builds cmd/kubizone and sends requests as tenants do.
+// It does not know the server's packages, and sends requests as tenants do.
 //
 // Read attacks_test.go for the table, then arena_test.go for the tenants.
 package security

@@ -31,9 +31,9 @@ var (
 )
 
 type table struct {
-	order []string            // sentences in the order of the document
-	text  map[string]string   // sentence to its first words
-	tests map[string][]string // sentence, even if not in the document, to sorted tests
+	order []string            // in the document's order
+	text  map[string]string   // first words by sentence
+	tests map[string][]string // sorted, by sentence, even if unknown
 }
 
 func readTable(root fs.FS) (*table, error) {
@@ -78,7 +78,7 @@ func readTable(root fs.FS) (*table, error) {
 	}
 	for _, p := range scenarios {
 		if len(packages[path.Dir(path.Dir(p))]) == 0 {
-			continue // no test runs the scenario
+			continue // no test runs it
 		}
 		text, err := fs.ReadFile(root, p)
 		if err != nil {
@@ -110,8 +110,8 @@ func (t *table) addClaims(test, text string) {
 	}
 }
 
-// readPackage follows each test through the package's functions, methods and variables. A method is found by name
-// only, which finds too much if two types have a method of that name.
+// readPackage follows each test through the package's functions, methods and variables. Methods are found by name
+// only, perhaps too many.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
 	comments := map[ast.Node]string{} // above and inside of tests and their parts
@@ -210,7 +210,7 @@ func noteMessages(arg ast.Expr, said map[ast.Node]bool) {
 	}
 }
 
-// listWrong returns the errors of verify: sentences without a test, in document order, then tests without a sentence.
+// listWrong returns sentences without a test, in document order, then tests without a sentence.
 func (t *table) listWrong() (all []string) {
 	for _, sentence := range t.order {
 		if len(t.tests[sentence]) == 0 {

@@ -6,9 +6,9 @@
 //
 // It promises:
 //
-//  1. Each situation of the page has a number, the rules that answer it, a story and an answer.
+//  1. Each situation has a number, the rules that answer it, a story and an answer.
 //  2. Each story begins with the story of the page's zone.
-//  3. Answers of the law and of a server are reduced to the same short words, those of the page.
+//  3. Answers of the law and of a server are reduced to the page's short words.
 //
 // It does not know the meaning of commands.
 //

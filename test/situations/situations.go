@@ -15,7 +15,7 @@ import (
 type Situation struct {
 	Number, Title string
 	Rules         []string
-	// Story has the commands for the page's zone and the situation's own, in the form of datadriven.
+	// Story has the commands for the page's zone and the situation's own, in datadriven's form.
 	Story  string
 	Answer string
 }
@@ -59,7 +59,7 @@ func Read(file string) (all []Situation, err error) {
 	return all, nil
 }
 
-// outcomes match the beginnings of answers, and give the page's words for them. $1 is the reason.
+// outcomes match the beginnings of answers, with the page's words. $1 is the reason.
 var outcomes = []struct {
 	answer *regexp.Regexp
 	words  string
@@ -71,8 +71,8 @@ var outcomes = []struct {
 	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
 }
 
-// Shorten reduces the answer to a command to the page's words: the outcome, the first rule of a refusal, and the
-// rules of warnings. A server's answer to a deletion shows only success.
+// Shorten reduces a command's answer to the page's words: the outcome, a refusal's first rule, and the rules of
+// warnings. A server's answer to a deletion shows only success.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
 		return ""

@@ -60,7 +60,7 @@ type event struct {
 }
 
 type pkg struct {
-	output map[string]*strings.Builder // of running tests; "" is the package's own
+	output map[string]*strings.Builder // of running tests; "" is the package's
 	order  []string
 	tests  []taken
 }
@@ -170,7 +170,7 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// printSummary lists the slowest packages and tests. They run in parallel, so the times do not add up to the run's.
+// printSummary's times do not add up to the run's: tests run in parallel.
 func (r *report) printSummary() {
 	for _, list := range []struct {
 		of  string

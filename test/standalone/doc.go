@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standalone runs a whole `kubizone up` in a test's process.
+// Package standalone runs `kubizone up` in a test's process.
 //
 // It promises:
 //
-//  1. Start returns a ready server and stops it at the end of the test. An error of the
-//     server fails the test.
+//  1. Start returns a ready server and stops it at the end of the test. A server's error fails the test.
 //  2. Ports are free loopback ports; all files are in a directory of the test.
 //
-// It does not know the code under test. A test that needs real processes, to kill a server or to read metrics, uses
+// It does not know the code under test. Tests that need real processes, to kill a server or to read metrics, use
 // test/e2e or test/rig.
 //
 // Read standalone.go.

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Clock is the time of servers: the machine's time plus the time passed by the test.
+// Clock is the machine's time plus the time passed by the test.
 type Clock struct{ ahead atomic.Int64 }
 
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// PassPeriods advances half an hour, after which every existing record counts for the ratio of a mass deletion (S7.5).
+// PassPeriods advances half an hour: every existing record then counts in a mass deletion (S7.5).
 func (c *Clock) PassPeriods() { c.ahead.Add(int64(30 * time.Minute)) }

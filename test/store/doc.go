@@ -1,12 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store is the base of the ledger's tests: one embedded etcd member per test binary, servers over it (a
-// ledger with the decorated storage), and objects to write.
+// Package store is the base of the ledger's tests: an embedded etcd member per test binary, servers over it (a ledger
+// with the decorated storage), and objects to write.
 //
-// It promises: (1) Each Store has a prefix, so tests share only the member. (2) fsck checks every Store after the
-// test, unless the test damages the store on purpose. (3) Two servers of a Store have two connections and share no
-// memory.
+// It promises: (1) Each Store has a prefix: tests share only the member. (2) fsck checks every Store after the test,
+// unless damaged on purpose. (3) Two servers of a Store have two connections and share no memory.
 //
 // It does not know HTTP, admission or DNS: writes go straight to the storage.
 //

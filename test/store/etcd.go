@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Main starts the member shared by this test binary. home also contains the directories of Fresh.
+// Main starts the binary's shared member. home also contains the directories of Fresh.
 var (
 	member *Etcd
 	home   string
@@ -42,7 +42,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The request makes sure that the member has built its handlers, which read os.Stderr. Run replaces os.Stderr for
+	// The request makes sure that the member has built its handlers, which read os.Stderr: Run replaces os.Stderr for
 	// `go test -json`.
 	answer, err := http.Get(member.Endpoint + "/health")
 	if err != nil {
@@ -50,11 +50,11 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	answer.Body.Close()
-	// The member ends with this process: closing it takes seconds.
+	// The member ends with this process: closing takes seconds.
 	return m.Run()
 }
 
-// Fresh starts a new member, for tests that depend on the first revisions.
+// Fresh starts a new member, for tests of the first revisions.
 func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 	t.Helper()
 	dir, err := os.MkdirTemp(home, "fresh-")
@@ -70,8 +70,8 @@ func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 
 type Etcd struct{ Endpoint string }
 
-// StartEtcd runs a member on dir, which may have the data of an earlier member, until this process ends. There is no
-// fsync: a killed process loses nothing, and power failures are etcd's concern.
+// StartEtcd runs a member on dir, perhaps with data, until this process ends. There is no fsync: a killed process
+// loses nothing, and power failures are etcd's concern.
 func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
@@ -89,7 +89,7 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.TickMs, c.ElectionMs = 20, 200 // a single member waits for its own election at the start
+	c.TickMs, c.ElectionMs = 20, 200 // a single member waits for its own election
 	c.WatchProgressNotifyInterval = time.Second
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	for _, f := range change {

@@ -27,8 +27,8 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
 }
 
-// Zone returns a zone with a name server below its apex. Withdrawals of tests take effect at once
-// (S2.5), and no mass deletion holds the zone back (S7.5).
+// Zone returns a zone with a name server below its apex. Withdrawals take effect at once (S2.5), and no mass deletion
+// holds it back (S7.5).
 func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
 	z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
@@ -63,7 +63,7 @@ func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
 
 func Key(resource, ns, name string) string { return "/kubi.zone/" + resource + "/" + ns + "/" + name }
 
-// CreateZone creates a zone as a user who may establish.
+// CreateZone acts as a user who may establish.
 func (s *Server) CreateZone(z *v1alpha1.Zone) (*v1alpha1.Zone, error) {
 	out := &v1alpha1.Zone{}
 	err := s.Zones.Create(s.Ledger.WithEstablish(s.Ctx, true), Key("zones", z.Namespace, z.Name), z, out, 0)
@@ -116,12 +116,12 @@ func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(
 	return out, err
 }
 
-// UpdateZone changes the spec and the generation as a user who may establish.
+// UpdateZone changes spec and generation, as a user who may establish.
 func (s *Server) UpdateZone(ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
 	return s.WriteZone(s.Ctx, ns, name, func(z *v1alpha1.Zone) { change(z); z.Generation++ })
 }
 
-// WriteZone changes any field of a zone, without a new generation.
+// WriteZone changes any field, without a new generation.
 func (s *Server) WriteZone(ctx context.Context, ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
 	out := &v1alpha1.Zone{}
 	err := s.Zones.GuaranteedUpdate(s.Ledger.WithEstablish(ctx, true), Key("zones", ns, name), out, false, nil, func(in runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -138,7 +138,7 @@ func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
 	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
-// DeleteZone deletes a zone. If the zone has objects of other namespaces, the annotation is set first (S8.1).
+// DeleteZone sets the annotation first if other namespaces have objects in the zone (S8.1).
 func (s *Server) DeleteZone(ns, name string) error {
 	err := s.TryDeleteZone(ns, name)
 	if !apierrors.HasStatusCause(err, law.ReasonInUse) {

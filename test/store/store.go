@@ -36,9 +36,9 @@ type Store struct {
 	Prefix string
 	Client *kubernetes.Client
 	etcd   *Etcd
-	// Encryption encrypts objects and internal keys at rest; nil: none.
+	// Encryption is of objects and internal keys at rest; nil: none.
 	Encryption value.Transformer
-	// Damaged: the test breaks the store, so fsck does not run at the end.
+	// Damaged: the test breaks the store, and fsck does not run at the end.
 	Damaged bool
 }
 
@@ -48,7 +48,7 @@ func Unchecked(s *Store) { s.Damaged = true }
 
 func Encrypted(t value.Transformer) func(*Store) { return func(s *Store) { s.Encryption = t } }
 
-// New returns a Store that fsck checks at the end of the test. Main must have run.
+// New returns a Store that fsck checks at the end. Main must have run.
 func New(t testing.TB, change ...func(*Store)) *Store {
 	t.Helper()
 	if member == nil {
@@ -132,7 +132,7 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// SetFormat sets format and leastReader in the config key, as a program of that format would.
+// SetFormat sets format and leastReader in the config key, as that format's program would.
 func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
@@ -151,7 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together rewrites objects unchanged in one transaction (see Together).
+// Together calls Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()
@@ -164,9 +164,9 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together rewrites objects unchanged, a number of times, each time all in a transaction, so that they share a
-// revision and watches see the same as after a batch of the ledger. Each object except the last of a resource then
-// has a prefix octet before its value. after is called after each transaction; client must have no other use.
+// Together rewrites objects unchanged, a number of times, each time all in a transaction: they share a revision, and
+// watches see the same as after a batch of the ledger. Each object except the last of a resource then has a prefix
+// octet before its value. after is called after each transaction; client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -196,7 +196,7 @@ func Together(ctx context.Context, client *clientv3.Client, prefix string, times
 	return nil
 }
 
-// Quiet reports whether the outbox is empty. The cut of a held zone stays in debts.
+// Quiet reports whether the outbox is empty. A held zone's cut stays in debts.
 func (s *Store) Quiet() bool {
 	s.T.Helper()
 	keys := layout.Keys{Prefix: s.Prefix}
@@ -221,7 +221,7 @@ type Server struct {
 	Ledger  *ledger.Ledger
 	Zones   storage.Interface
 	Records storage.Interface
-	// Delegations are rules beside those of the Zones.
+	// Delegations are rules beside the Zones'.
 	Delegations storage.Interface
 	stop        func()
 }
@@ -233,7 +233,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	own := func(c *ledger.Config) {
 		c.Zones, c.Records, c.Delegations, c.Deliveries = makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption),
 			makeEncryptedCodec(s.Encryption), makeEncryptedCodec(s.Encryption)
-		c.JournalSteps = 10000 // so that fsck verifies every step
+		c.JournalSteps = 10000 // fsck verifies every step
 	}
 	server := must.Get(NewServer(s.T.Context(), client, s.Prefix, append([]func(*ledger.Config){own}, change...)...))(s.T)
 	server.T = s.T
@@ -292,7 +292,7 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 	return s, nil
 }
 
-// Run processes the outbox in the background until stop, which waits, or until the end of the test.
+// Run processes the outbox in the background until stop, which waits, or the end of the test.
 func (s *Server) Run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -17,13 +17,13 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule is a key of the audit event, with a value like `zone example.org., pattern "*.dev"`.
+// AnnotationRule is a key of the audit event; the value is like `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the rule that allows the Record, or "" if unknown. The error is the write's API error, true
-	// at this moment; nil in doubt. before is nil for a create. The objects are not changed.
+	// EarlyRecord returns the rule that allows the Record, or "" if unknown. The error is the write's API error; nil
+	// in doubt. before is nil for a create. The objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
@@ -68,7 +68,7 @@ func New() *Plugin {
 // SetDecider implements WantsDecider.
 func (p *Plugin) SetDecider(decider Decider) { p.decider = decider }
 
-// ValidateInitialization returns an error if the Decider is missing.
+// ValidateInitialization requires a Decider.
 func (p *Plugin) ValidateInitialization() error {
 	if p.decider == nil {
 		return errors.New(PluginName + " has no Decider: pass delegation.NewInitializer to the admission options")
@@ -76,7 +76,7 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate returns the Decider's refusal, or annotates the audit event.
+// Validate returns the Decider's refusal, or annotates the event.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != v1alpha1.Resource("records") || a.GetSubresource() != "" {
 		return nil
@@ -90,7 +90,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || rule == "" {
 		return err
 	}
-	// A retried update may be allowed by another rule. The event keeps the first.
+	// A retry may be allowed by another rule. The event keeps the first.
 	if err := a.AddAnnotation(AnnotationRule, rule); err != nil {
 		klog.FromContext(ctx).V(4).Info("audit annotation not written", "key", AnnotationRule, "why", err.Error())
 	}

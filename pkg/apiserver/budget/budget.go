@@ -25,25 +25,24 @@ const (
 	sweepEvery    = time.Minute
 )
 
-// CauseTooMuch is the cause of a refusal for stored octets or the number of Bind9Clusters.
+// CauseTooMuch is the cause of refusals for stored octets or the number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle is the burst in time: a namespace may write at once as much as its rate allows in idle.
+// idle is the burst: a namespace may write a minute's rate at once.
 const idle = time.Minute
 
 // Config of Budgets.
 type Config struct {
-	// Limits apply to namespaces without an override.
 	Limits Limits
-	// Quota returns the quota of etcd in octets; 0: unknown.
+	// Quota returns etcd's quota in octets; 0: unknown.
 	Quota func() int64
-	// Override returns the annotation of a namespace, "" for none; nil: no overrides.
+	// Override returns a namespace's annotation, "" for none; nil: no overrides.
 	Override func(namespace string) string
-	// Registry takes the metrics; nil: a private registry.
+	// Registry may be nil: a private registry.
 	Registry metrics.KubeRegistry
 }
 
-// Budgets are the budgets of all namespaces on a server.
+// Budgets are the budgets of all namespaces.
 type Budgets struct {
 	config  Config
 	metrics *Metrics
@@ -52,13 +51,13 @@ type Budgets struct {
 	accounts map[string]*account
 	creating map[string]int64 // Bind9Clusters in creation, by namespace
 	counted  bool             // the first count is complete
-	fresh    map[string]int64 // octets by namespace, during a count
+	fresh    map[string]int64 // by namespace, during a count
 	swept    time.Time
 }
 
 type account struct {
 	stored int64
-	// charged is the octets written and not yet forgiven at that time.
+	// charged is the octets not yet forgiven at that time.
 	charged float64
 	at      time.Time
 	text    string
@@ -75,7 +74,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// currentAccount returns the account of a namespace with current limits and charge. The caller holds b.mu.
+// currentAccount returns a namespace's account with current limits and charge. The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -105,7 +104,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 	return a
 }
 
-// burst returns the charge at which writes are refused; 0: unlimited.
+// burst returns the charge that refuses writes; 0: unlimited.
 func (b *Budgets) burst(a *account) float64 {
 	return float64(a.limits.Written) * idle.Seconds()
 }
@@ -117,7 +116,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written into etcd for a namespace, up to twice the burst.
+// Charge adds octets written for a namespace, up to twice the burst.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +134,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// Recount begins a count of all objects. Recount, Add and Counted implement ledger.Sizes.
+// Recount begins a count. Recount, Add and Counted implement ledger.Sizes.
 func (b *Budgets) Recount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,7 +169,7 @@ func (b *Budgets) Counted() {
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
-	// Grows is the growth of the stock; 0 or less is not checked.
+	// Grows is in octets; 0 or less is not checked.
 	Grows int64
 }
 
@@ -210,8 +209,8 @@ func (b *Budgets) Admit(w Write) error {
 }
 
 // AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller
-// calls done after the create. count returns the number stored, and runs once this create is registered: two creates
-// cannot both take the last place, and one that completes meanwhile counts twice rather than not at all.
+// calls done after the create. count runs once this create is registered: two creates cannot both take the last
+// place, and a create that completes meanwhile counts twice rather than never.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// form is an example of limits.
 const form = "stored=25%,written=2Mi,clusters=20"
 
 const unlimited = "unlimited"
@@ -30,7 +29,7 @@ type Stock struct {
 	Octets  int64
 }
 
-// Limits of a namespace. Written is octets a second, Clusters a number of Bind9Clusters; 0 is unlimited.
+// Limits of a namespace. Written is octets a second; 0 is unlimited.
 type Limits struct {
 	Stored   Stock
 	Written  int64
@@ -118,10 +117,10 @@ func (s Stock) of(quota int64) int64 {
 	return s.Octets
 }
 
-// Default are the limits on a server shared by tenants.
+// Default are the limits on a shared server.
 var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: DefaultClusters}
 
-// AddFlag adds --namespace-budget, with the syntax of the annotation.
+// AddFlag adds --namespace-budget.
 func (l *Limits) AddFlag(flags *pflag.FlagSet) {
 	flags.Func("namespace-budget", "what one namespace may have, as "+form+": stored is what its records and zones may take in etcd, a "+
 		"share of etcd's quota, octets or unlimited; written how many octets a second its writes may put into etcd, on each server; "+

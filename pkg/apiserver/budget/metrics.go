@@ -73,7 +73,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// Namespaces returns the namespaces with stored objects; none if b is nil.
+// Namespaces returns the namespaces with stored objects; nil if b is nil.
 func (b *Budgets) Namespaces() []string {
 	if b == nil {
 		return nil
@@ -89,7 +89,6 @@ func (b *Budgets) Namespaces() []string {
 	return all
 }
 
-// findTop returns the namespaces with the most stored octets, and with the highest charge.
 func (b *Budgets) findTop() (stored, written []sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,18 +22,16 @@ import (
 )
 
 const (
-	// workers is the number of zones in work at a time.
 	workers = 4
-	// wrongRate and otherRate bound the Records written a second for another reason than their own change, because they
-	// are not Ready any more or otherwise: a class that is gone, moved or out of reach concerns all Records of a zone.
-	// At 1 to 2 KB a write both are below the budget of a namespace (S9.2). burst are written at once.
+	// wrongRate and otherRate bound the Records written a second without a change of their own, to take Ready back or
+	// otherwise: a class that goes, moves or fails concerns all Records of a zone. At 1 to 2 KB a write both are
+	// below a namespace's budget (S9.2). burst are written at once.
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
-	// frozenInterval is the interval of checks for frozen zones, and retryInterval that of retries of a lost lead or
-	// watch.
+	// frozenInterval is that of checks for frozen zones, retryInterval the pause after a lost lead or watch.
 	frozenInterval = time.Second
-	// loudAfter is the number of failures in a row that is logged as an error.
+	// loudAfter failures in a row are logged as an error.
 	loudAfter     = 5
 	retryInterval = time.Second
 )
@@ -70,7 +68,6 @@ func (c *Confirmer) Run(ctx context.Context) error {
 	return nil
 }
 
-// runElected confirms Records until ctx ends.
 func (c *Confirmer) runElected(ctx context.Context) {
 	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
 		wrong: rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
@@ -145,7 +142,7 @@ func (l *leader) followFrozen(ctx context.Context) {
 	}
 }
 
-// workNext takes a turn at the next zone. False ends the worker.
+// workNext returns false to end its worker.
 func (l *leader) workNext(ctx context.Context) bool {
 	uid, end := l.queue.Get()
 	if end {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// Ledger reads and writes the stored Records.
+// Ledger reads and writes stored Records.
 type Ledger interface {
 	RunElected(ctx context.Context, run func(ctx context.Context)) error
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
@@ -33,9 +33,9 @@ type Ledger interface {
 // Config of a Confirmer. All fields are required.
 type Config struct {
 	Ledger Ledger
-	// NewIndex returns an index whose informers are not started, except that of Namespaces.
+	// NewIndex returns an index with no informer started but that of Namespaces.
 	NewIndex func() *ready.Index
-	// WatchRecords watches all Records after a resourceVersion. Without one, the present Records come first, then a
+	// WatchRecords watches all Records after a resourceVersion. Without, the present Records come first, then a
 	// bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
 	// Frozen lists the zones whose content does not match their hash.
@@ -43,7 +43,6 @@ type Config struct {
 	Registry metrics.KubeRegistry
 }
 
-// source has the objects of one resource in a watch cache.
 type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
@@ -56,7 +55,7 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 	}
 }
 
-// Confirmer writes the Ready of Records while this server is elected.
+// Confirmer writes the Ready of Records while elected.
 type Confirmer struct {
 	config Config
 	*Metrics
@@ -64,25 +63,25 @@ type Confirmer struct {
 
 // Metrics of a Confirmer.
 type Metrics struct {
-	// open is the number of adopted Records that are not Ready, by the elected server.
+	// open is the number of adopted Records not Ready, at the elected server.
 	open    *metrics.Gauge
 	written *metrics.Counter
 }
 
-// leader confirms Records while this server leads.
+// leader is an elected server's state.
 type leader struct {
 	*Confirmer
 	index  *ready.Index
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
 	stalls ready.Stalls
-	// wrong and others are the limits of Records that lose Ready, and of other writes without a change of the Record.
+	// wrong and others limit writes without a change of the Record: those that take Ready back, and others.
 	wrong, others *rate.Limiter
 	tracker
 	changes changes
 }
 
-// judgeZone returns the present Progress of a zone; nil if the zone is gone or pending.
+// judgeZone returns a zone's present Progress; nil if gone or pending.
 func (l *leader) judgeZone(uid string) *ready.Progress {
 	zone := l.index.ZoneByUID(uid)
 	if zone == nil || zone.Status.Serial == 0 {
@@ -110,40 +109,38 @@ func (l *leader) judgeZone(uid string) *ready.Progress {
 		}))
 }
 
-// tracker has the Records that are not Ready, and those that must be judged.
+// tracker has the Records not Ready, and those to judge.
 type tracker struct {
 	mu sync.Mutex
-	// zones by UID. That of "" has the Records in no zone.
+	// zones by UID; "" has the Records in no zone.
 	zones map[string]*zone
-	// in is the UID of the zone that has a Record as open.
+	// in has the UID of an open Record's zone.
 	in map[law.Ref]string
 }
 
-// newTracker returns an empty tracker.
 func newTracker() tracker {
 	return tracker{zones: map[string]*zone{}, in: map[law.Ref]string{}}
 }
 
-// zone is the progress at one zone.
 type zone struct {
-	// progress is the last one; nil: none yet.
+	// progress is nil before the first turn.
 	progress *ready.Progress
-	// open are the Records that are not Ready, trimmed.
+	// open are the Records not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
-	// due are Records to judge and to write. pages has earlier ones by namespace, in the order of writing, and turn the
-	// namespaces in order, the next first.
+	// due are Records to judge and write. pages has earlier ones by namespace, in writing order, and turn the
+	// namespaces, the next first.
 	due   map[law.Ref]bool
 	pages map[string][][]law.Ref
 	turn  []string
-	// scans is true while the Ready of all Records is in question; cursor is the progress of Members.
+	// scans is true while the Ready of all Records is in question; cursor is that of Members.
 	scans  bool
 	cursor string
-	// stalls are open Records that may be Stalled later, and stalling is their set.
+	// stalls are open Records that may be Stalled later, stalling their set.
 	stalls   waits
 	stalling map[law.Ref]bool
 }
 
-// waits is a heap of Records by the time at which they must be judged again.
+// waits is a heap of Records by the time to judge them again.
 type waits []wait
 
 type wait struct {

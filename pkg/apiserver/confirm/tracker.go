@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// zoneOf returns the progress at a zone. The caller holds mu.
+// zoneOf creates a missing zone. The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
 		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: map[law.Ref]bool{}, pages: map[string][][]law.Ref{},
@@ -28,7 +28,6 @@ func (t *tracker) zoneOf(uid string) *zone {
 	return t.zones[uid]
 }
 
-// trimRecord keeps the parts by which a Record is judged.
 func trimRecord(record *v1alpha1.Record) *v1alpha1.Record {
 	small := &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID, Generation: record.Generation},
@@ -56,7 +55,7 @@ func zoneUID(record *v1alpha1.Record) string {
 	return ""
 }
 
-// isOpen reports whether a Record is not Ready in its present generation, as kubectl wait reads it, or in no zone.
+// isOpen reports whether a Record is in no zone, or not Ready in its generation, as kubectl wait reads Ready.
 func isOpen(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return true
@@ -65,8 +64,7 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// resetTracker drops all Records, and judges the present zones, so that the next watch of Records shows which of them
-// differ.
+// resetTracker drops all Records and judges the present zones. The next watch of Records shows the differences.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,14 +77,14 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of a Record; reset: all Records follow anew.
+// change is an event of a Record; reset: all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
 }
 
-// followRecords keeps the changes of Records until the watch or ctx ends, and returns the resourceVersion to continue
-// after; "" begins anew. It waits for no lock, so that the watch cache does not close a slow watch.
+// followRecords queues changes until the watch or ctx ends, and returns the resourceVersion to continue after, or ""
+// to begin again. It never waits for the tracker: the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -119,11 +117,10 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 	}
 }
 
-// changes are those that are not tracked yet.
 type changes struct {
 	mu    sync.Mutex
 	list  []change
-	added chan struct{} // has room for one
+	added chan struct{} // capacity 1
 }
 
 func (c *changes) add(one change) {
@@ -139,7 +136,6 @@ func (c *changes) add(one change) {
 	}
 }
 
-// takeChanges tracks changes until ctx ends.
 func (l *leader) takeChanges(ctx context.Context) {
 	for {
 		select {
@@ -161,7 +157,6 @@ func (l *leader) takeChanges(ctx context.Context) {
 	}
 }
 
-// trackRecord takes a changed Record.
 func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +183,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		}
 		z.open[ref], l.in[ref] = record, uid
 	}
-	if uid != "" && z.progress == nil { // the first turn at the zone finds all its Records
+	if uid != "" && z.progress == nil { // the first turn finds all Records
 		l.queue.Add(uid)
 		return
 	}
@@ -198,7 +193,6 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 }
 
-// verdict is the status that a Record must have.
 type verdict struct {
 	ready     ready.Judgement
 	lastError string
@@ -206,7 +200,7 @@ type verdict struct {
 	adopted   bool
 }
 
-// judgeRecord decides the status of a Record of a zone. differs is false if the Record has it. The caller holds mu.
+// judgeRecord returns differs false if the Record has that status. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {

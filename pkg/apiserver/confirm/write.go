@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// turnRecords bounds the Records of a turn; other zones, and later changes of this one, come in between.
+	// turnRecords bounds the Records of a turn: other zones, and later changes, come in between.
 	turnRecords = 1024
-	// pageRecords bounds the Records of one namespace before the next namespace comes.
+	// pageRecords bounds a namespace's Records before the next namespace comes.
 	pageRecords = 128
 )
 
-// takeTurn judges a zone, and writes some of its Records that must be written. It enqueues the zone if there are more.
+// takeTurn judges a zone, writes some of its due Records, and enqueues the zone if more are left.
 func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	now := l.judgeZone(uid)
 	if uid != "" && now == nil {
@@ -79,7 +79,7 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	return nil
 }
 
-// findMissing makes the Records of newly missing RRsets due. Those that are Ready are not tracked.
+// findMissing makes the Records of newly missing RRsets due; Ready Records are not tracked.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -108,7 +108,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a zone that is gone. Its Records are released, and tracked again then.
+// dropZone forgets a zone. Its Records are tracked again when released.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +125,7 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress takes the present Progress of a zone, and finds the Records that must be judged by it. The caller holds
-// mu.
+// setProgress also makes Records due by now. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	z.progress = now
@@ -152,8 +151,8 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// chooseDue takes pages of up to turnRecords Records: a page of each namespace in turn, the latest changes of a
-// namespace first. The caller holds mu.
+// chooseDue takes up to turnRecords Records: a page of each namespace in turn, its latest changes first. The caller
+// holds mu.
 func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range z.due {
@@ -198,7 +197,6 @@ type dueRecord struct {
 	serial int64
 }
 
-// putBack makes pages due again.
 func (l *leader) putBack(z *zone, pages [][]law.Ref) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,8 +207,7 @@ func (l *leader) putBack(z *zone, pages [][]law.Ref) {
 	}
 }
 
-// writePage writes the Records of a page that must be written; left: the rate did not allow all, and the rest is due
-// again.
+// writePage writes a page's Records that differ; left: the rate allowed only some, and the rest is due again.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
@@ -234,8 +231,8 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.
 	return left, err
 }
 
-// scanPage judges Records that are Ready, from a cursor on, and writes those that must be written. left: the rate did
-// not allow all, and the same Records come again.
+// scanPage judges Ready Records from a cursor on, and writes those that differ. left: the rate allowed only some, and
+// the page comes again.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
@@ -270,13 +267,13 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if z.scans && z.cursor == cursor && !left { // otherwise it begins anew, or this page comes again
+	if z.scans && z.cursor == cursor && !left { // otherwise it begins again, or this page does
 		z.scans, z.cursor = next != "", next
 	}
 	return left, nil
 }
 
-// judgeStored is judgeRecord for a Record just read, if that is still in the zone. The caller holds mu.
+// judgeStored judges a Record just read, if still in the zone. The caller holds mu.
 func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verdict, bool) {
 	if zoneUID(record) != uid {
 		return verdict{}, false
@@ -284,7 +281,7 @@ func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verd
 	return l.judgeRecord(uid, z, record)
 }
 
-// limitOf returns the limit of a write that no change of the Record has caused.
+// limitOf is for writes without a change of the Record.
 func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	if v.adopted && v.ready.Status != metav1.ConditionTrue &&
 		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
@@ -293,13 +290,12 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.others
 }
 
-// answers reports whether the verdict confirms the last change of a Record, which happens once for each change.
+// answers reports whether the verdict confirms a Record's last change, once a change.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && v.ready.Reason == v1alpha1.ReasonDelivered
 }
 
-// writeTo sets the conditions of a Record.
 func (v *verdict) writeTo(record *v1alpha1.Record) {
 	conditions := &record.Status.Conditions
 	if v.adopted {

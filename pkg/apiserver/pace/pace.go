@@ -19,7 +19,7 @@ import (
 
 // A request holds a seat of priority and fairness while the body arrives and the response is sent. The generic server
 // waits for both without limit: even the 504 of a timeout waits for the blocked write. A few hundred requests of a
-// tenant, with bodies that never arrive or closed HTTP/2 windows, took all seats; other users got 429.
+// tenant, with bodies that never arrived or closed HTTP/2 windows, took all seats; other users got 429.
 
 // clientTimeout bounds a stall: a third of the time for which other requests wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -27,14 +27,14 @@ const clientTimeout = 5 * time.Second
 // leastRate is the minimum rate after clientTimeout, in octets a second.
 const leastRate = 64 << 10
 
-// pace is the progress of one direction: octets, and the time spent waiting for the client.
+// pace is the progress of a direction: octets, and time spent waiting for the client.
 type pace struct {
 	octets int
 	waited time.Duration
 	since  time.Time
 }
 
-// begin begins to wait, and returns the deadline of the next octets.
+// begin returns the deadline of the next octets.
 func (p *pace) begin() (deadline time.Time) {
 	p.since = time.Now()
 	return p.since.Add(min(clientTimeout, clientTimeout+time.Duration(p.octets)*time.Second/leastRate-p.waited))
@@ -45,8 +45,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients ends requests of clients that stall. Long-running requests hold no seat and end stalled readers
-// themselves. This is the outermost filter, to cover the responses of the others.
+// EndSlowClients ends requests of stalled clients. Long-running requests hold no seat and end stalled readers
+// themselves. It must be the outermost filter, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -109,7 +109,7 @@ func (b *pacedBody) setDeadline(at time.Time) {
 	}
 }
 
-// leave sets the deadline for the rest of the body, which net/http reads after a request.
+// leave bounds net/http's read of the rest.
 func (b *pacedBody) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *pacedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Write sets a deadline for each part of a piece.
+// Write sets a deadline for each part.
 func (w *pacedWriter) Write(piece []byte) (written int, err error) {
 	w.beginAnswer()
 	for err == nil && written < len(piece) {

@@ -6,18 +6,17 @@
 //
 // It promises:
 //
-//	C1. All replicas serve the leaf in the Secret. Writes compare the resourceVersion; the loser of a race uses the
+//	C1. All replicas serve the Secret's leaf. Writes compare the resourceVersion; the loser of a race uses the
 //	    winner's leaf.
 //	C2. A new authority's leaf is served only after caBundle has had the authority for a while. Until then the old
 //	    leaf is served, and caBundle has both authorities.
 //	C3. caBundle never goes back to an older state of the Secret, even if replicas race.
-//	C4. Leaf and authority are renewed after two thirds of their life. A deleted Secret is created again, with a new
-//	    authority.
+//	C4. Leaf and authority are renewed after two thirds of their life. A deleted Secret is created again, with a
+//	    new authority.
 //	C5. An unreadable Secret is left alone, the error names the key, and the last certificate is served on.
-//	C6. caBundle is the only field written in an APIService. Manifests create and delete the APIService.
+//	C6. caBundle is the only field written in an APIService.
 //
-// It does not know clients (pkg/apiserver), nor cert-manager, whose certificates come in files, and whose cainjector
-// writes caBundle.
+// It does not know clients (pkg/apiserver), nor cert-manager, whose certificates are files.
 //
 // Read provider.go first, then material.go.
 package serving

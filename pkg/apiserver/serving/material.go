@@ -23,22 +23,20 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 90 * 24 * time.Hour
 
-	// Keys of the Secret, as kubernetes.io/tls requires. ca.crt has all trusted authorities, the signing authority
-	// first.
+	// Keys of the Secret, as kubernetes.io/tls requires. ca.crt has all trusted authorities, the signer first.
 	leafCertKey      = corev1.TLSCertKey
 	leafPrivateKey   = corev1.TLSPrivateKeyKey
 	authorityCertKey = corev1.ServiceAccountRootCAKey
 	authorityKeyKey  = "ca.key"
 )
 
-// material is the content of the Secret.
 type material struct {
 	authority, leaf *pki.Pair
-	// trust has the signing authority, then older authorities whose leaves replicas may still serve.
+	// trust has the signing authority, then older ones whose leaves replicas may still serve.
 	trust []*x509.Certificate
 }
 
-// parseMaterial returns nil if no key is set: an administrator may create the Secret empty.
+// parseMaterial returns nil if all keys are absent: an administrator may create the Secret empty.
 func parseMaterial(data map[string][]byte) (*material, error) {
 	var missing []string
 	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
@@ -77,7 +75,6 @@ func (m *material) data() map[string][]byte {
 	}
 }
 
-// bundle is trust in PEM, for caBundle.
 func (m *material) bundle() []byte {
 	var text bytes.Buffer
 	for _, cert := range m.trust {
@@ -86,8 +83,8 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// renewIfDue returns the new content of the Secret and the reason, or m and "". m is nil without content; before then
-// has the authorities whose leaves replicas may be serving. settled: no replica serves a leaf of older authorities.
+// renewIfDue returns the Secret's new content and the reason, or m and "". m is nil without content; before then has
+// the authorities whose leaves replicas may serve. settled: no replica serves a leaf of older authorities.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {
@@ -140,8 +137,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due reports whether two thirds of a certificate's life are over. A certificate from the future is due: a clock was
-// wrong.
+// due also returns true for a certificate from the future: a clock was wrong.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))

@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// interval is the time between checks; after a new error retry, doubled up to interval.
+	// interval is between checks; after a new error retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
 	// settle is how long caBundle must have an authority before its leaf is served: every kube-apiserver has then
 	// seen it.
 	settle = 30 * time.Second
-	// overlap is how long older authorities then stay trusted: every replica serves the new leaf by its end.
+	// overlap is how long older authorities then stay trusted: by its end every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -42,19 +42,18 @@ const (
 	fieldManager = "kubizone-serving"
 )
 
-// Config names the Secret and the APIServices. All fields are required unless marked as optional.
+// Config names the Secret and the APIServices. Fields are required unless marked optional.
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
-	// Namespace and Secret name the Secret, APIService the registration: "v1alpha1.kubi.zone".
+	// Namespace and Secret are the Secret's; APIService is the registration: "v1alpha1.kubi.zone".
 	Namespace, Secret string
 	APIService        string
-	// Further are APIServices of the same server, if present, for the same caBundle. Optional.
+	// Further are APIServices of the server, if present, for the same caBundle. Optional.
 	Further []string
-	// Hosts are names and addresses in the certificate, beside SERVICE.NAMESPACE.svc of the APIService, for
-	// kube-apiserver.
+	// Hosts are in the certificate, beside the APIService's SERVICE.NAMESPACE.svc.
 	Hosts []string
-	// Clock defaults to the real clock. Optional.
+	// Clock is optional.
 	Clock clock.Clock
 }
 
@@ -77,17 +76,17 @@ func (c *Config) Validate() error {
 }
 
 // Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert), which
-// runs it. Call RunOnce first: it fails without a certificate to serve.
+// runs it. Call RunOnce first.
 type Provider struct {
 	config Config
 	clock  clock.Clock
 	name   string
 
-	// pass serializes RunOnce and Run, since upstream calls both.
+	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted is the time since when caBundle has an authority, as seen by this process. Guarded by pass.
+	// trusted is since when caBundle has an authority, as seen by this process. Guarded by pass.
 	trusted map[identity]time.Time
-	// last is the last content of the Secret. Guarded by pass.
+	// last is the Secret's last content. Guarded by pass.
 	last *material
 
 	mu        sync.RWMutex
@@ -133,7 +132,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews once. It fails without a certificate to serve; other errors are logged, and Run retries.
+// RunOnce checks and renews. It fails without a certificate to serve; other errors are logged, and Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -146,7 +145,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run repeats the check until ctx ends, in a single worker.
+// Run checks until ctx ends, in a single worker.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, said := retry, ""
 	for {
@@ -174,7 +173,7 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 }
 
 // checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3). If caBundle can be written at the
-// APIService's resourceVersion, then no replica has written a caBundle from a newer Secret since the Secret was read.
+// APIService's resourceVersion, no replica has written a caBundle from a newer Secret since.
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -204,7 +203,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		return errors.Join(err, trouble, wrong)
 	}
 	p.last = material
-	// The first is written last: once settled there, an authority is settled in all.
+	// The first is written last: once settled there, an authority is settled everywhere.
 	for _, one := range further {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
@@ -215,7 +214,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	return errors.Join(trouble, wrong)
 }
 
-// getAPIService returns an APIService that names a Service, or an error with the next step.
+// getAPIService fails if the APIService names no Service.
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -233,7 +232,7 @@ func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistra
 	return registration, nil
 }
 
-// ensureSecret returns the content of the Secret, created or renewed if due (C1, C4).
+// ensureSecret creates or renews the Secret if due (C1, C4).
 func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
 	secrets := p.config.Secrets.Secrets(p.config.Namespace)
 	var conflict error
@@ -285,8 +284,8 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
-// rememberedAuthorities returns the authorities whose leaves replicas may be serving after the Secret was deleted,
-// and foreign authorities in caBundle, such as cert-manager's.
+// rememberedAuthorities returns the authorities whose leaves replicas may serve after the Secret's deletion, and
+// foreign ones in caBundle, such as cert-manager's.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.last != nil {
@@ -303,8 +302,8 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 	return authorities
 }
 
-// publishAuthorities writes caBundle unless registration has changed (C3), and records since when the signing
-// authority is in it.
+// publishAuthorities writes caBundle unless registration has changed (C3), and records since when it has the signing
+// authority.
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
 	if !bytes.Equal(registration.Spec.CABundle, m.bundle()) && !containsAuthority(registration.Spec.CABundle, authority) {
@@ -346,7 +345,7 @@ func (p *Provider) settled(registration *apiregistrationv1.APIService, authority
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)
 }
 
-// serveLeaf serves the Secret's leaf, unless kube-apiserver trusts only the current leaf so far (C2).
+// serveLeaf serves the Secret's leaf, unless kube-apiserver trusts only the current leaf (C2).
 func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only Parse and
-// similar functions make one, so every Name obeys S1.2 and S1.3.
+// Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only this package
+// makes one, so every Name obeys S1.2 and S1.3.
 type Name struct{ s string }
 
-// Root is the name of the root zone, ".".
+// Root is ".".
 var Root = Name{"."}
 
-// String returns the canonical text, "" for the zero value.
+// String returns the canonical text; "" for zero.
 func (n Name) String() string { return n.s }
 
 // IsZero reports whether n is no name.
 func (n Name) IsZero() bool { return n.s == "" }
 
-// relText returns n without its trailing dot: "" for the root.
 func (n Name) relText() string {
 	if n.s == "" {
 		return ""
@@ -29,10 +28,10 @@ func (n Name) relText() string {
 	return n.s[:len(n.s)-1]
 }
 
-// Labels returns the labels from left to right; none for the root.
+// Labels returns the labels left to right; none for the root.
 func (n Name) Labels() []string { return splitLabels(n.relText()) }
 
-// NumLabels is len(Labels()) without the allocation.
+// NumLabels does not allocate.
 func (n Name) NumLabels() int {
 	if n.s == "" || n.s == "." {
 		return 0
@@ -40,8 +39,7 @@ func (n Name) NumLabels() int {
 	return strings.Count(n.s, ".")
 }
 
-// WireLen returns the length of the uncompressed wire format in octets, with the root's length octet (RFC 1035
-// §3.1): 1 for the root, at most 255.
+// WireLen returns the uncompressed length in octets, with the root's (RFC 1035 §3.1): 1 for the root, at most 255.
 func (n Name) WireLen() int {
 	switch n.s {
 	case "":
@@ -49,14 +47,14 @@ func (n Name) WireLen() int {
 	case ".":
 		return 1
 	}
-	// Each label's dot becomes a length octet; one octet ends the name.
+	// Each dot becomes a length octet; one octet ends the name.
 	return len(n.s) + 1
 }
 
 // IsWildcard reports whether the leftmost label is "*" (RFC 4592).
 func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
 
-// Parent returns n without its leftmost label; false at the root.
+// Parent drops the leftmost label; false at the root.
 func (n Name) Parent() (Name, bool) {
 	if n.s == "" || n.s == "." {
 		return Name{}, false
@@ -68,13 +66,12 @@ func (n Name) Parent() (Name, bool) {
 	return Name{rest}, true
 }
 
-// Encloses reports whether sub is n or below n; false if either is zero.
+// Encloses reports whether sub is n or below; false if either is zero.
 func (n Name) Encloses(sub Name) bool {
 	_, ok := n.labelsBelow(sub)
 	return ok
 }
 
-// labelsBelow returns the labels of sub left of n, without the dot between them.
 func (n Name) labelsBelow(sub Name) (string, bool) {
 	switch {
 	case n.s == "" || sub.s == "":
@@ -103,17 +100,17 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 	return Rel{left}, true
 }
 
-// Compare is the canonical order (RFC 4034 §6.1): label by label from the right, octet by octet, a name before
-// everything below it. The zero value is equal to the root.
+// Compare is the canonical order (RFC 4034 §6.1): label by label from the right, octet by octet, a name before all
+// below. Zero equals the root.
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
 // Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root.
-// The names at and below n are the keys with prefix n.Key(), and a key is safe in a slash-separated path. Keys do
-// not sort canonically; Compare does.
+// The names at and below n are the keys with prefix n.Key(), and a key is safe in a slash-separated path. Keys do not
+// sort canonically.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
 // FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again: a stored name outlives
-// the Unicode tables of its time.
+// its time's Unicode tables.
 func FromKey(key string) (Name, error) {
 	text, err := keyToLabels(key)
 	if err != nil {
@@ -122,11 +119,10 @@ func FromKey(key string) (Name, error) {
 	return Name{text + "."}, nil
 }
 
-// MarshalText returns the canonical text; the zero value is empty text.
+// MarshalText returns the canonical text; "" for zero.
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText reads the result of MarshalText without a check of A-labels (FromKey), and otherwise any text for
-// Parse.
+// UnmarshalText reads MarshalText's result without a check of A-labels (FromKey), and any other text by Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -145,7 +141,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse is Parse for tests and tables, and panics on an error.
+// MustParse panics on an error: for tests and tables.
 func MustParse(text string) Name {
 	n, err := Parse(text)
 	if err != nil {
@@ -161,7 +157,7 @@ func splitLabels(s string) []string {
 	return strings.Split(s, ".")
 }
 
-// compareLabels compares two names without trailing dots; "" has no labels. No allocation.
+// compareLabels compares names without trailing dots, without allocation.
 func compareLabels(a, b string) int {
 	for a != "" && b != "" {
 		var la, lb string
@@ -187,7 +183,6 @@ func cutLast(s string) (rest, label string) {
 	return "", s
 }
 
-// labelsToKey reverses the labels of s, a name without trailing dot.
 func labelsToKey(s string) string {
 	if s == "" {
 		return ""
@@ -209,7 +204,7 @@ func labelsToKey(s string) string {
 	return key.String()
 }
 
-// keyToLabels is the strict inverse of labelsToKey: any other text in place of a key is corruption.
+// keyToLabels is strict: any other text in place of a key is corruption.
 func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil

@@ -16,8 +16,8 @@ import (
 const (
 	maxLabel = 63  // octets, RFC 1035 §2.3.4
 	maxWire  = 255 // octets, RFC 1035 §2.3.4
-	// maxText bounds the input of IDNA, whose decoder is quadratic. No name within 255 octets needs more: a code
-	// point takes at least one octet of an A-label and at most four bytes of UTF-8.
+	// maxText bounds the input of IDNA, whose decoder is quadratic. No name needs more: a code point takes at least
+	// one octet of an A-label and at most four of UTF-8.
 	maxText = 4 * maxWire
 )
 
@@ -30,8 +30,8 @@ var profile = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// IsAbsolute reports whether the mapped text ends in a dot (S1.1, S1.2), U+002E or a dot of another script. The text
-// need not be a valid name.
+// IsAbsolute reports whether the mapped text ends in a dot (S1.1, S1.2), U+002E or another script's. The text need
+// not be a valid name.
 func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText {
 		return strings.HasSuffix(text, ".")
@@ -42,13 +42,12 @@ func IsAbsolute(text string) bool {
 	if mapped, err := mapIDNA(text); err == nil {
 		return strings.HasSuffix(mapped, ".")
 	}
-	// The text is no name. Its last character decides.
+	// Not a name: the last character decides.
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
 
-// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2), by the rules of S1.3. "." is the
-// root.
+// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2), by S1.3.
 func Parse(text string) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -60,8 +59,8 @@ func Parse(text string) (Name, error) {
 	return Name{s}, nil
 }
 
-// ParseIn reads an absolute name, a name relative to origin, or "@" for origin itself (S1.1). origin need not
-// enclose an absolute name.
+// ParseIn reads an absolute name, a name relative to origin, or "@" for origin (S1.1). origin need not enclose an
+// absolute name.
 func ParseIn(text string, origin Name) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -77,7 +76,7 @@ func ParseIn(text string, origin Name) (Name, error) {
 	return Rel{s}.In(origin)
 }
 
-// ErrNoOrigin is the error for a relative name without an origin.
+// ErrNoOrigin: a relative name has no origin.
 var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
 // ParseRel reads a relative name or "@".
@@ -93,8 +92,7 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonicalLabels maps and checks text. The result is "@", a name without trailing dot, or an absolute name with a
-// trailing dot.
+// canonicalLabels returns "@", a name without trailing dot, or an absolute name with.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -113,7 +111,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		text, scan = mapped, scanASCII(mapped)
 	}
 	if scan.upper {
-		// Pure ASCII only: the mapping has lowered all other text.
+		// Pure ASCII only: the mapping lowers all else.
 		text = strings.ToLower(text)
 	}
 	if scan.fault != nil {
@@ -144,9 +142,9 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA maps text to A-labels. Three rules, beyond the library's, keep the mapping stable: the text is UTF-8 (the
-// library substitutes U+FFFD), no label vanishes ("xn--" and a label of ignored code points would, and "www.xn--"
-// would become absolute), and the result maps to itself.
+// mapIDNA maps text to A-labels. Three rules beyond the library's keep the mapping stable: the text is UTF-8 (the
+// library substitutes U+FFFD), no label vanishes ("xn--" and ignored code points would, and "www.xn--" would become
+// absolute), and the result maps to itself.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -175,17 +173,17 @@ func mapIDNA(text string) (string, error) {
 }
 
 type asciiScan struct {
-	needsIDNA bool                    // a byte beyond ASCII, or a label that starts with xn--
+	needsIDNA bool                    // a byte beyond ASCII, or a label with xn--
 	upper     bool                    // a letter to be lowered
 	absolute  bool                    // ends in a dot
-	fault     func(text string) error // the first rule of S1.3 that is broken; nil if none
+	fault     func(text string) error // the first broken rule of S1.3; nil if none
 	beyond    bool                    // a byte beyond ASCII
 }
 
-// canonical reports whether the text is a canonical Name or Rel. A-labels are not checked.
+// canonical does not check A-labels.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
-// scanASCII checks text by S1.3 in one pass, without allocation unless there is a fault.
+// scanASCII checks text by S1.3 in one pass, without allocation but for a fault.
 func scanASCII(text string) asciiScan {
 	var a asciiScan
 	switch text {
@@ -234,7 +232,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the minimum length on the wire: as is for an absolute name, below the root for a relative name.
+// wireLen returns the minimum wire length: a relative name's is below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1
@@ -266,7 +264,7 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	}
 }
 
-// Quote quotes text for a message, and truncates long text.
+// Quote quotes text for a message, truncated.
 func Quote(text string) string {
 	const most = 100
 	if len(text) > most {
@@ -276,7 +274,7 @@ func Quote(text string) string {
 }
 
 // IsHost reports whether a name in presentation format is a host name: letters, digits and hyphens, without a hyphen
-// at either end of a label. The root is a host name.
+// at either end of a label. The root is.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	if text == "" {

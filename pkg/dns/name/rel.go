@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Rel is a canonical owner name relative to a zone, "www" or "_acme.www", with "@" for the apex. The zero value is
-// no name.
+// Rel is a canonical owner name relative to a zone, "www" or "_acme.www", "@" for the apex. The zero value is no
+// name.
 type Rel struct{ s string }
 
-// Apex is the zone's own name, "@".
+// Apex is "@".
 var Apex = Rel{"@"}
 
-// String returns the canonical text, "@" for the apex, "" for the zero value.
+// String returns the canonical text; "" for zero.
 func (r Rel) String() string { return r.s }
 
 // IsZero reports whether r is no name.
 func (r Rel) IsZero() bool { return r.s == "" }
 
-// IsApex reports whether r is the zone's own name.
+// IsApex reports whether r is "@".
 func (r Rel) IsApex() bool { return r.s == "@" }
 
 // IsWildcard reports whether the leftmost label is "*" (RFC 4592).
@@ -34,10 +34,10 @@ func (r Rel) labelText() string {
 	return r.s
 }
 
-// Labels returns the labels from left to right; none for the apex.
+// Labels returns the labels left to right; none for the apex.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
-// NumLabels is len(Labels()) without the allocation.
+// NumLabels does not allocate.
 func (r Rel) NumLabels() int {
 	if r.s == "" || r.s == "@" {
 		return 0
@@ -45,8 +45,8 @@ func (r Rel) NumLabels() int {
 	return strings.Count(r.s, ".") + 1
 }
 
-// In returns the absolute name of r in the zone origin. It fails if the name exceeds 255 octets on the wire (S1.3),
-// or if origin is a wildcard, with no names below it.
+// In returns r's absolute name in the zone origin. It fails beyond 255 octets on the wire (S1.3), or if origin is a
+// wildcard, with no names below.
 func (r Rel) In(origin Name) (Name, error) {
 	switch {
 	case r.s == "" || origin.s == "":
@@ -66,13 +66,13 @@ func (r Rel) In(origin Name) (Name, error) {
 	return Name{r.s + "." + origin.s}, nil
 }
 
-// Compare is the canonical order of RFC 4034 §6.1, as Name.Compare of the absolute names; the apex comes first.
+// Compare is the canonical order (RFC 4034 §6.1), as of the absolute names; the apex comes first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
-// Key is like Name.Key: labels reversed, each ended by a dot, "" for the apex.
+// Key is like Name.Key; "" for the apex.
 func (r Rel) Key() string { return labelsToKey(r.labelText()) }
 
-// Parent returns r without its leftmost label, "@" above a single label; false at the apex.
+// Parent drops the leftmost label, "@" above a single label; false at the apex.
 func (r Rel) Parent() (Rel, bool) {
 	if r.s == "" || r.s == "@" {
 		return Rel{}, false
@@ -83,7 +83,7 @@ func (r Rel) Parent() (Rel, bool) {
 	return Apex, true
 }
 
-// Encloses reports whether sub is r or below r.
+// Encloses reports whether sub is r or below.
 func (r Rel) Encloses(sub Rel) bool {
 	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
 }
@@ -100,11 +100,10 @@ func RelFromKey(key string) (Rel, error) {
 	return Rel{text}, nil
 }
 
-// MarshalText returns the canonical text; the zero value is empty text.
+// MarshalText returns the canonical text; "" for zero.
 func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalText reads the result of MarshalText without a check of A-labels (FromKey), and otherwise any text for
-// ParseRel.
+// UnmarshalText reads MarshalText's result without a check of A-labels (FromKey), and any other text by ParseRel.
 func (r *Rel) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -123,7 +122,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRel is ParseRel for tests and tables, and panics on an error.
+// MustRel panics on an error: for tests and tables.
 func MustRel(text string) Rel {
 	r, err := ParseRel(text)
 	if err != nil {

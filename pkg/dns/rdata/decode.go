@@ -9,8 +9,7 @@ import (
 	"net/netip"
 )
 
-// decoder reads wire rdata from the front. After an error it reads zeros, so callers check err once, at the end of a
-// field or loop.
+// decoder reads wire rdata. After an error it reads zeros, so callers check err once, at the end of a field or loop.
 type decoder struct {
 	rest []byte
 	mark byte
@@ -38,7 +37,7 @@ func (d *decoder) take(n int) []byte {
 	return taken
 }
 
-// takeRest returns the remaining octets, at least least of them.
+// takeRest fails with fewer than least octets.
 func (d *decoder) takeRest(least int) []byte {
 	if len(d.rest) < least {
 		d.fail(errShort)
@@ -48,7 +47,6 @@ func (d *decoder) takeRest(least int) []byte {
 	return rest
 }
 
-// appendGroups appends octets in hex, with separator between groups of size octets.
 func appendGroups(text, octets []byte, size int, separator byte) []byte {
 	for i := 0; i < len(octets); i += size {
 		if i > 0 {
@@ -61,7 +59,7 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
 
-// readName reads an uncompressed name. A name with the mark as its top label was relative.
+// readName reads an uncompressed name. The mark as top label made it relative.
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {
@@ -95,7 +93,7 @@ func (d *decoder) readAddress(text []byte, octets int) []byte {
 	return addr.AppendTo(text)
 }
 
-// readTypes reads a bit map of RR types (RFC 4034 §4.1.2).
+// readTypes reads a type bit map (RFC 4034 §4.1.2).
 func (d *decoder) readTypes(text []byte) []byte {
 	last := -1
 	for first := true; len(d.rest) > 0; {
@@ -125,7 +123,7 @@ func (d *decoder) readTypes(text []byte) []byte {
 	return text
 }
 
-// readGateway reads the gateway of IPSECKEY (RFC 4025 §2.5).
+// readGateway reads IPSECKEY's gateway (RFC 4025 §2.5).
 func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	switch gatewayType {
 	case 0:

@@ -21,9 +21,8 @@ import (
 // noMark: the wire form has no relative names.
 const noMark = 0
 
-// chooseMark returns a one-octet label, as the top of relative names on the wire, and its octet, which text does not
-// contain, raw or escaped. decodeWire recognises relative names by the mark, and leaves strings that look like names
-// alone.
+// chooseMark returns a one-octet label as the top of relative names, and its octet, which text does not contain, raw
+// or escaped. decodeWire knows relative names by the mark, and leaves strings that look like names alone.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -37,7 +36,7 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
-// appendStrings appends text as character-strings of at most 255 octets (S5.3), an empty string for empty text.
+// appendStrings appends text as character-strings of at most 255 octets (S5.3), an empty one for empty text.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)
@@ -55,7 +54,6 @@ func appendStrings(wire []byte, text string) []byte {
 	}
 }
 
-// appendOctets appends the octets of text, unescaped.
 func appendOctets(wire []byte, text string) []byte {
 	for text != "" {
 		c, size := unescape(text)
@@ -65,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString appends text as a single character-string, not split: the position of a string is its meaning.
+// appendOneString does not split text: a string's position is its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -74,7 +72,7 @@ func appendOneString(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// checkTag checks the tag of a CAA, printed without quotes (RFC 8659 §4.1).
+// checkTag checks a CAA's tag, printed without quotes (RFC 8659 §4.1).
 func checkTag(text string) error {
 	ok := text != ""
 	for i := 0; i < len(text); i++ {
@@ -95,7 +93,7 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic parses a number, or a mnemonic of servers for a number.
+// parseMnemonic parses a number, or servers' mnemonic for it.
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
@@ -104,7 +102,7 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return value, err
 }
 
-// Names of IANA, and names written by BIND alone; read only.
+// IANA's names, and BIND's own; read only.
 var (
 	algorithmNames = map[string]uint16{
 		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
@@ -116,7 +114,7 @@ var (
 	}
 )
 
-// ParseSeconds parses a time: seconds, or numbers with the units w, d, h, m, s.
+// ParseSeconds parses seconds, or numbers with the units w, d, h, m, s.
 func ParseSeconds(text string) (uint32, error) {
 	var total, number uint64
 	digits := 0
@@ -169,8 +167,8 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends the uncompressed wire form of a name in presentation format, in lower case. A relative name
-// ends in top, the wire form of its origin.
+// appendName appends a name's uncompressed wire form, in lower case. A relative name ends in top, its origin's wire
+// form.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -218,7 +216,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	} else {
 		wire = append(wire, 0)
 	}
-	// With a mark in place of the zone, the length is checked as in the root zone, the shortest.
+	// With a mark for the zone, the length is checked as in the root, the shortest zone.
 	if n++; relative && !isMark(top) {
 		n += len(top) - 1
 	}
@@ -228,7 +226,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// appendGateway appends the gateway of IPSECKEY for a gateway type (RFC 4025 §2.5).
+// appendGateway appends IPSECKEY's gateway (RFC 4025 §2.5).
 func appendGateway(wire []byte, gatewayType byte, text string, top []byte) ([]byte, error) {
 	switch gatewayType {
 	case 0:
@@ -253,7 +251,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2). Groups may be short: BIND omits leading zeros.
+// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), perhaps short: BIND omits leading zeros.
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -272,7 +270,7 @@ func appendLocator64(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendEUI parses octets, each as two hex digits, separated by hyphens (RFC 7043 §3.2, §4.2).
+// appendEUI parses octets of two hex digits, separated by hyphens (RFC 7043 §3.2, §4.2).
 func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 	groups := strings.Split(text, "-")
 	ok := len(groups) == octets
@@ -288,7 +286,6 @@ func appendEUI(wire []byte, text string, octets int) ([]byte, error) {
 	return wire, nil
 }
 
-// appendHex appends the octets of a hexadecimal number, split into fields.
 func appendHex(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
 	wire, err := hex.AppendDecode(wire, []byte(text))
@@ -312,7 +309,6 @@ func joinTexts(fields []token) string {
 	return whole.String()
 }
 
-// appendBase64 appends the octets of a base64 text, split into fields.
 func appendBase64(wire []byte, fields []token) ([]byte, error) {
 	text := joinTexts(fields)
 	wire, err := base64.StdEncoding.AppendDecode(wire, []byte(text))
@@ -333,7 +329,7 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks removes leading and trailing blanks, except an escaped blank at the end.
+// trimBlanks removes outer blanks, except an escaped blank at the end.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")
@@ -348,5 +344,5 @@ func endsEscaped(text string) bool {
 	return backslashes%2 == 1
 }
 
-// isMark reports whether top is a mark in place of the zone: a control character as its only label.
+// isMark reports whether top is a mark: a control character as only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }

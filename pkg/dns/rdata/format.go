@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// kind is the form of a field of rdata, on the wire and as text.
+// kind is a field's form, on the wire and as text.
 type kind uint8
 
 const (
 	kindUint8 kind = iota
 	kindUint16
 	kindUint32
-	kindAlgorithm       // 1 octet, a number or the mnemonic of a DNSSEC algorithm
+	kindAlgorithm       // 1 octet, a number or a DNSSEC algorithm's mnemonic
 	kindCertificateType // 2 octets, a number or a mnemonic of RFC 4398 §2.1
 	kindSeconds         // 4 octets, a number or times with units such as "1h30m"
-	kindName            // domain name, uncompressed
+	kindName            // uncompressed
 	kindIPv4            // 4 octets
 	kindIPv6            // 16 octets
 	kindString          // character-string, quoted
 	kindTag             // character-string of letters and digits, bare, lower case
 	kindOctets          // the rest, as a quoted string without a length octet
-	kindStrings         // character-strings, at least 1
+	kindStrings         // at least 1
 	kindHex             // the rest
 	kindBase64          // the rest
-	kindEUI48           // 6 octets, hyphenated
-	kindEUI64           // 8 octets, hyphenated
-	kindLocator64       // 8 octets, four groups of hex with colons
+	kindEUI48           // hyphenated
+	kindEUI64           // hyphenated
+	kindLocator64       // four groups of hex with colons
 	kindTypes           // RFC 4034 §4.1.2 bit map, the rest
-	kindParams          // service parameters (RFC 9460 §2.2), the rest
-	kindGateway         // nothing, an address or a name, by the gateway type
+	kindParams          // RFC 9460 §2.2, the rest
+	kindGateway         // nothing, an address or a name, by gateway type
 	kindLOC             // the whole of LOC
 )
 
@@ -61,7 +61,7 @@ var kindWords = map[kind]string{
 	kindLOC:             "latitude, longitude, altitude and sizes, as in \"52 22 23 N 4 53 32 E -2m\" (RFC 1876)",
 }
 
-// field is a field of rdata. The only field of a type has no name.
+// field of rdata. A type's only field has no name.
 type field struct {
 	name string
 	kind kind
@@ -69,21 +69,21 @@ type field struct {
 
 func one(k kind) []field { return []field{{kind: k}} }
 
-// format is the rdata of a type: its fields in the order of wire and text.
+// format has a type's fields in the order of wire and text.
 type format struct {
 	of      Type
 	name    string
 	fields  []field
-	example string // a value, for messages; in "<64 hexadecimal digits>" for a digest
+	example string // for messages; in "<64 hexadecimal digits>" for a digest
 
-	// Derived from the fields.
+	// Derived.
 	names   uint64 // bit set of the positions of names
-	gateway bool   // has a gateway: a name if its type is 3
+	gateway bool   // a name if its type is 3
 	syntax  syntax
 }
 
-// formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read the
-// octets of each alike. Fields have the names of the RFC.
+// formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read each
+// alike. Fields have the RFC's names.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},
 	{of: NS, name: "NS", fields: one(kindName)},
@@ -149,7 +149,6 @@ var formats = []format{
 	}, example: `0 issue "ca.example.net"`},
 }
 
-// Fields common to several types.
 var (
 	digestFields      = []field{{"key tag", kindUint16}, {"algorithm", kindAlgorithm}, {"digest type", kindUint8}, {"digest", kindHex}}
 	keyFields         = []field{{"flags", kindUint16}, {"protocol", kindUint8}, {"algorithm", kindAlgorithm}, {"public key", kindBase64}}
@@ -157,7 +156,7 @@ var (
 	serviceFields     = []field{{"priority", kindUint16}, {"target", kindName}, {"params", kindParams}}
 )
 
-// Positions of the gateway type and the gateway of IPSECKEY.
+// Positions in IPSECKEY.
 const gatewayType, gatewayField = 1, 3
 
 const paramsField = 2
@@ -182,7 +181,7 @@ var byNumber = func() (at [CAA + 1]*format) {
 	return at
 }()
 
-// formatOf returns the format of a type, nil for an unlisted type: its data is octets (RFC 3597).
+// formatOf returns nil for an unlisted type: its data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]
@@ -190,7 +189,7 @@ func formatOf(t Type) *format {
 	return nil
 }
 
-// hasNames reports whether values of the type may depend on an origin.
+// hasNames reports whether values may depend on an origin.
 func (f *format) hasNames() bool { return f != nil && (f.names != 0 || f.gateway) }
 
 func (f *format) isName(i int, tokens []token) bool {
@@ -206,8 +205,7 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields describes each field of the type's text in words, for messages and generators of test values; empty for
-// types in octets.
+// Fields describes the type's fields in words, for messages and generators of test values; empty for types in octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {
@@ -234,7 +232,6 @@ func (f *format) describeFields() string {
 	return text
 }
 
-// fieldCounts returns the minimum and maximum number of fields in a text of the type.
 func (f *format) fieldCounts() (least, most int) {
 	const any = 1 << 20
 	for _, field := range f.fields {
@@ -264,11 +261,11 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming the
-// type allows it (S4.5).
+// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming it
+// allows it (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
-// CheckRecord returns an error if a type cannot be a Record (S5.4).
+// CheckRecord returns an error if the type cannot be a Record (S5.4).
 func (t Type) CheckRecord() error {
 	switch {
 	case t == SOA:

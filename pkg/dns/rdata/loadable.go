@@ -10,8 +10,8 @@ import (
 	"fmt"
 )
 
-// These rules go beyond the syntax. Servers reject a whole zone for a record that breaks them, in a transfer or a
-// file, so a tenant could block all others in the zone (S5.11).
+// These rules go beyond the syntax. Servers reject a whole zone for a record that breaks them, so a tenant could
+// block all others (S5.11).
 
 // CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata that Parse or ParseStored
 // accepted (S5.11).
@@ -29,7 +29,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound, but NSD rejects a zone file with a longer tag.
+		// RFC 8659 has no such bound, but NSD rejects a zone file beyond it.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
@@ -55,7 +55,7 @@ func CheckLoadable(t Type, wire []byte) error {
 				"as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case LOC:
-		// PowerDNS reads 4,000 km instead, and does not find the record to remove in an IXFR.
+		// PowerDNS reads 4,000 km, and does not find the record to remove in an IXFR.
 		for _, size := range wire[1:4] {
 			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
 				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
@@ -89,13 +89,13 @@ const maxFields = 64
 
 const maxTag = 15
 
-// Octets by algorithm number (IANA); read only.
+// Octets by algorithm number (IANA).
 var (
 	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest checks the length of a digest. Unlisted algorithms may have any length.
+// checkDigest lets unlisted algorithms have any length.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,
@@ -111,8 +111,8 @@ func checkKey(wire []byte) error {
 	return checkPrivateAlgorithm(wire[3], wire[4:])
 }
 
-// checkPrivateAlgorithm checks keys of the private algorithms, which begin with a name or an object identifier of
-// the algorithm (RFC 4034 §A.1.1).
+// checkPrivateAlgorithm checks keys of private algorithms, which begin with the algorithm's name or object identifier
+// (RFC 4034 §A.1.1).
 func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	const privateDNS, privateOID = 253, 254
 	switch algorithm {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The library computes LOC in floating point, and its text does not return the same octets.
+// The library computes LOC in floating point: its text does not return the same octets.
 
 const (
 	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2
@@ -49,7 +49,6 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(wire, uint32(altitude+locSeaLevel)), nil
 }
 
-// locAngle parses degrees, minutes and seconds up to the letter of a direction.
 func locAngle(fields []token, most int64, plus, minus string) (uint32, []token, error) {
 	var parts [3]int64 // thousandths of degrees, minutes, seconds
 	for i, f := range fields {
@@ -108,7 +107,7 @@ func locSize(text string) (byte, error) {
 	return byte(cm)<<4 | byte(exponent), nil
 }
 
-// locDecimal parses a decimal number as a multiple of 10^-decimals, exactly.
+// locDecimal parses a decimal number as a multiple of 10^-decimals.
 func locDecimal(text string, decimals int) (int64, error) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	negative := strings.HasPrefix(whole, "-")
@@ -135,7 +134,6 @@ func pow10(n int) int64 {
 	return value
 }
 
-// readLOC appends the full text for appendLOC.
 func (d *decoder) readLOC(text []byte) []byte {
 	octets := d.take(16)
 	if octets[0] != 0 {

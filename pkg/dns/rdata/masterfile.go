@@ -11,12 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile returns type and data for a master file, in a form that BIND, Knot, NSD and PowerDNS read (S5.11).
-// Names in the value must be absolute.
+// MasterFile returns type and data for a master file that BIND, Knot, NSD and PowerDNS read (S5.11). Names in the
+// value must be absolute.
 //
-// Servers implement less than RFC 1035 and RFC 3597 in common. PowerDNS does not read the generic form of types with
-// a form of their own. Knot and BIND lack the names of some types of PowerDNS. Knot reads few characters of a name
-// unescaped. PowerDNS needs a value for every service parameter, and a port without quotes.
+// Servers share less than RFC 1035 and RFC 3597. PowerDNS does not read the generic form of types with another. Knot
+// and BIND lack the names of some types of PowerDNS. Knot reads few characters of a name unescaped. PowerDNS needs a
+// value for every service parameter, and a port without quotes.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {
@@ -82,7 +82,7 @@ func plainNames(text string) bool {
 	return true
 }
 
-// writeName writes a name, with all characters but inNames as \DDD.
+// writeName escapes all characters but inNames as \DDD.
 func writeName(out *strings.Builder, text string) {
 	for len(text) > 0 {
 		c, size := unescape(text)
@@ -95,7 +95,7 @@ func writeName(out *strings.Builder, text string) {
 	}
 }
 
-// typeInList returns a type for a list of types: by number unless every server knows its name.
+// typeInList returns a type by number unless every server knows its name.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))

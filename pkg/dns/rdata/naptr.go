@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// checkSubstitution checks the regexp field of a NAPTR (RFC 3402 §3.2): empty, or delimiter, POSIX extended regular
-// expression, delimiter, replacement, delimiter, flags. It rejects expressions that implementations of POSIX read
-// differently.
+// checkSubstitution checks a NAPTR's regexp (RFC 3402 §3.2): empty, or delimiter, POSIX extended regular expression,
+// delimiter, replacement, delimiter, flags. It rejects expressions that POSIX implementations read differently.
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -39,8 +38,8 @@ func checkSubstitution(text []byte) error {
 	return nil
 }
 
-// splitSubstitution returns the expression, the replacement and the flags of a regexp field, and the highest
-// reference in the replacement, 0 for none.
+// splitSubstitution returns expression, replacement and flags, and the highest reference in the replacement, 0 for
+// none.
 func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) {
 	part, delimiter := 0, text[0]
 	for i := 1; i < len(text); i++ {
@@ -98,7 +97,7 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
-// readSequence reads up to the end, "|" or ")". An empty sequence is an error.
+// readSequence reads up to the end, "|" or ")"; empty is an error.
 func (e *expression) readSequence(depth int) error {
 	if e.endsSequence() {
 		return errors.New("an empty alternative or expression; write what it should match")
@@ -115,7 +114,7 @@ func (e *expression) readSequence(depth int) error {
 		case ']':
 			return errors.New("a closing bracket without an opening one; write \\]")
 		case '\\':
-			// checkSubstitution has checked that a character follows.
+			// checkSubstitution: a character follows.
 			if isDigit(e.rest[0]) {
 				return errors.New("a reference inside the expression; references belong to the replacement")
 			}
@@ -145,7 +144,7 @@ func (e *expression) readSequence(depth int) error {
 
 func (e *expression) endsSequence() bool { return e.rest == "" || e.rest[0] == '|' || e.rest[0] == ')' }
 
-// readRepetition reads at most one of * + ? {n} {n,} {n,m}. A second has nothing to repeat.
+// readRepetition reads at most one of * + ? {n} {n,} {n,m}.
 func (e *expression) readRepetition() error {
 	if e.rest == "" {
 		return nil
@@ -169,8 +168,7 @@ func (e *expression) readRepetition() error {
 	return nil
 }
 
-// readBracket reads a bracket expression after its "[": plain characters, ranges of letters or digits, and named
-// classes.
+// readBracket reads a bracket expression after "[": plain characters, ranges of letters or digits, and named classes.
 func (e *expression) readBracket() error {
 	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, " +
 		"and ] first or not at all")
@@ -213,7 +211,7 @@ func (e *expression) beginsRange() bool {
 	return len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']'
 }
 
-// isPlainRange reports a range of digits, or of letters in one case. Other ranges depend on the locale.
+// isPlainRange reports a range of digits, or of letters in one case; others depend on the locale.
 func isPlainRange(low, high byte) bool {
 	in := func(from, to byte) bool { return from <= low && low <= high && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')

@@ -11,13 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs the values of a zone, like Value.Pack, but packs the origin once and does not resolve texts first. It
-// is immutable.
+// Packer packs a zone's values like Value.Pack, but packs the origin once and does not resolve texts first. It is
+// immutable.
 type Packer struct {
-	top []byte // wire form of the origin, empty for the zero Name
+	top []byte // the origin's wire form, empty for the zero Name
 }
 
-// NewPacker returns a packer for the zone origin. Values without relative names need only the zero Name.
+// NewPacker returns a packer for the zone origin; the zero Name does without relative names.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {
@@ -26,7 +26,7 @@ func NewPacker(origin name.Name) *Packer {
 	return p
 }
 
-// AppendName appends the uncompressed wire form of n (RFC 1035 §3.1), which must not be zero.
+// AppendName appends n's uncompressed wire form (RFC 1035 §3.1). n must not be zero.
 func AppendName(wire []byte, n name.Name) []byte {
 	text := n.String()
 	if text != "." {
@@ -35,7 +35,7 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends the wire form of owner's labels, none for the apex, without the zone's name.
+// AppendLabels appends owner's labels, none for the apex, without the zone's name.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire
@@ -55,8 +55,8 @@ func appendLabels(wire []byte, text string) []byte {
 	}
 }
 
-// Append appends the canonical, uncompressed wire form (RFC 4034 §6.2) of v. After an error wire is unchanged,
-// except beyond its length.
+// Append appends v's canonical, uncompressed wire form (RFC 4034 §6.2). After an error wire is unchanged, except
+// beyond its length.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {
@@ -71,7 +71,7 @@ func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	return packed, nil
 }
 
-// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) of the value in the zone origin.
+// Pack returns the value's canonical, uncompressed wire form (RFC 4034 §6.2) in the zone origin.
 func (v Value) Pack(origin name.Name) ([]byte, error) {
 	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// paramKey is the number of a service parameter (RFC 9460 §14.3).
+// paramKey is a service parameter's number (RFC 9460 §14.3).
 type paramKey uint16
 
-// Parameters with a form of their own; all others are octets.
+// Parameters with a form; others are octets.
 const (
 	paramMandatory     paramKey = 0
 	paramALPN          paramKey = 1
@@ -35,7 +35,7 @@ const (
 
 var paramNames = [...]string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp"}
 
-// String returns the name of the key, such as "key123" for an unnamed key.
+// String returns "key123" for an unnamed key.
 func (k paramKey) String() string {
 	if int(k) < len(paramNames) {
 		return paramNames[k]
@@ -43,7 +43,7 @@ func (k paramKey) String() string {
 	return "key" + strconv.Itoa(int(k))
 }
 
-// parseParamKey parses the name of a key, or the generic form: "key" and a number (RFC 9460 §2.1).
+// parseParamKey also parses the generic form: "key" and a number (RFC 9460 §2.1).
 func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	if i := slices.Index(paramNames[:], text); i >= 0 {
 		return paramKey(i), false, nil
@@ -58,14 +58,14 @@ func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	return paramKey(n), true, nil
 }
 
-// param is a service parameter as text, its value without quotes.
+// param is a parameter as text, its value without quotes.
 type param struct {
 	key     paramKey
 	generic bool
 	value   string
 }
 
-// appendParams appends service parameters (RFC 9460 §2.2), given in any order.
+// appendParams sorts service parameters (RFC 9460 §2.2).
 func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	var space [8]param
 	params := space[:0]
@@ -155,7 +155,7 @@ func (p param) appendValue(wire []byte) ([]byte, error) {
 // appendMandatory appends the numbers of keys, sorted (RFC 9460 §8).
 func appendMandatory(wire []byte, list string) ([]byte, error) {
 	if list == "" {
-		return wire, nil // checkParams returns the error
+		return wire, nil // checkParams has the error
 	}
 	var space [8]paramKey
 	keys := space[:0]
@@ -176,11 +176,11 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendALPN appends protocols, each with a length octet. A list has its own escapes, for commas and backslashes,
-// below those of the text (RFC 9460 §A.1).
+// appendALPN appends protocols, each with a length octet. A list has escapes for commas and backslashes below those
+// of the text (RFC 9460 §A.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
-		return wire, nil // checkParams returns the error
+		return wire, nil // checkParams has the error
 	}
 	var space [256]byte
 	octets := appendOctets(space[:0], list)
@@ -218,7 +218,7 @@ func errEmptyItem(key paramKey) error {
 	return fmt.Errorf("%s has nothing before or behind a comma; take the comma away, or name what belongs there", key)
 }
 
-// appendHints appends the addresses of an ipv4hint or ipv6hint (RFC 9460 §7.3).
+// appendHints appends addresses (RFC 9460 §7.3).
 func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		addr, err := netip.ParseAddr(item)
@@ -235,7 +235,7 @@ func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// readParams reads service parameters (RFC 9460 §2.2). All values are quoted, because some need quotes.
+// readParams reads service parameters (RFC 9460 §2.2). All values are quoted, since some need quotes.
 func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
@@ -303,7 +303,6 @@ func appendParamText(text []byte, key paramKey, value []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendParamOctet appends an octet of an unquoted value.
 func appendParamOctet(text []byte, c byte) []byte {
 	switch {
 	case c == '"' || c == ';' || c == ' ' || c == '\\':
@@ -354,7 +353,6 @@ func appendALPNText(text, value []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendHintsText appends the addresses of an ipv4hint or ipv6hint, each of size octets.
 func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte, error) {
 	if len(value) == 0 || len(value)%size != 0 {
 		return text, fmt.Errorf("%s has %d octets, and an address has %d (RFC 9460 §7.3)", key, len(value), size)
@@ -369,8 +367,7 @@ func appendHintsText(text []byte, key paramKey, value []byte, size int) ([]byte,
 	return text, nil
 }
 
-// checkParams checks that parameters have the parameters they need (RFC 9460 §2.4.3, §8), and that every server
-// loads them.
+// checkParams checks required parameters (RFC 9460 §2.4.3, §8), and that every server loads them.
 func checkParams(wire []byte) error {
 	d := newDecoder(wire[2:], noMark)
 	d.readName(nil)
@@ -379,8 +376,7 @@ func checkParams(wire []byte) error {
 	params := 0
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
-		// PowerDNS reads the parameters as the next records of a transfer: a tenant could write names of other
-		// tenants.
+		// PowerDNS reads the parameters as the transfer's next records: a tenant could write other tenants' names.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}

@@ -5,24 +5,23 @@ package rdata
 
 import "strings"
 
-// IsSPF reports whether the text of a TXT, quoted or not, is an SPF policy, unique at a name (RFC 7208 §4.5).
+// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy, unique at a name (RFC 7208 §4.5).
 func IsSPF(text string) bool {
 	policy, _, _ := strings.Cut(beginning(text), " ")
 	return policy == "v=spf1"
 }
 
-// IsDMARC reports whether the text of a TXT, quoted or not, is a DMARC policy (RFC 7489 §6.3).
+// IsDMARC reports whether a TXT's text, quoted or not, is a DMARC policy (RFC 7489 §6.3).
 func IsDMARC(text string) bool {
 	version, _, _ := strings.Cut(strings.ReplaceAll(beginning(text), `\`, ""), ";")
 	return strings.ReplaceAll(version, " ", "") == "v=dmarc1"
 }
 
-// beginning returns the first 16 bytes of a text in lower case, without quotes.
 func beginning(text string) string {
 	return strings.ReplaceAll(strings.ToLower(text[:min(len(text), 16)]), `"`, "")
 }
 
-// Unquote joins the strings of a TXT, without quotes and with unescaped semicolons.
+// Unquote joins a TXT's strings, without quotes and with unescaped semicolons.
 func Unquote(text string) string {
 	return strings.NewReplacer(`" "`, "", `"`, "", `\;`, ";").Replace(text)
 }

@@ -20,16 +20,16 @@ type token struct {
 	quoted bool
 }
 
-// syntax has the exceptions of a type from plain fields.
+// syntax has a type's exceptions from plain fields.
 type syntax struct {
-	// strings: fields may have any octet, control characters included.
+	// strings: fields may have any octet.
 	strings bool
 	// innerQuotes: a bare field from paramsField on may have a quoted part (alpn="h2").
 	innerQuotes bool
 }
 
-// splitText splits the text of a value into fields. It rejects the syntax of files: newlines, comments, parentheses,
-// directives (S5.3). Errors do not repeat the text; the caller adds the text.
+// splitText splits a value's text into fields. It rejects the syntax of files: newlines, comments, parentheses,
+// directives (S5.3). Errors do not repeat the text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -63,8 +63,7 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
-// splitFields splits the text of a type, and checks the number of fields. A text type that begins with a quote has
-// only quoted strings (S5.3).
+// splitFields also checks the number of fields. A text type that begins with a quote has only quoted strings (S5.3).
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, f.syntax, space)
 	if err != nil {
@@ -81,9 +80,8 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// encodeBareText encodes the data of a text type without a leading quote as a single string, octet by octet (S5.3).
-// No character is special, not even backslash, quote or semicolon: the text is served as written, and escaped in its
-// canonical form. Invisible octets are rejected; they need quotes.
+// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3). No character is special, not
+// even backslash, quote or semicolon: the text is served as written. Invisible octets are rejected; they need quotes.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -102,7 +100,6 @@ func encodeBareText(text string, wire []byte) ([]byte, error) {
 	return append(append(wire, byte(len(text))), text...), nil
 }
 
-// quotedField reads from the quote at text[start] to the closing quote.
 func quotedField(text string, start int) (token, int, error) {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -161,7 +158,6 @@ func bareField(text string, start int, allow syntax) (token, int, error) {
 	return token{text[start:i], false}, i, nil
 }
 
-// asciiHint proposes the A-label form of a name with U-labels.
 func asciiHint(text string, start int) string {
 	field := text[start:]
 	if i := strings.IndexAny(field, " \t"); i >= 0 {
@@ -181,8 +177,8 @@ func errNewline(c byte) error {
 	return fmt.Errorf("a value stands on one line; write \\%03d if the newline belongs to the data, and one value for each record", c)
 }
 
-// checkEscape checks the escape at the start of s and returns its length (RFC 1035 §5.1): \X for a non-digit, \DDD
-// for an octet.
+// checkEscape returns the length of the escape at the start of s (RFC 1035 §5.1): \X for a non-digit, \DDD for an
+// octet.
 func checkEscape(s string) (int, error) {
 	if len(s) < 2 {
 		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")
@@ -202,8 +198,7 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns the first octet of s, and its length in s, after checkEscape. A malformed escape is read
-// literally, never skipped.
+// unescape returns s's first octet, and its length in s. A malformed escape is read literally, never skipped.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1
@@ -224,7 +219,7 @@ func toLower(c byte) byte {
 	return c
 }
 
-// checkDirective rejects the directives of master files (RFC 1035 §5.1), which have no effect in a value.
+// checkDirective rejects master files' directives (RFC 1035 §5.1), without effect in a value.
 func checkDirective(first string) error {
 	if first[0] != '$' {
 		return nil
@@ -255,8 +250,8 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends a label, in lower case (RFC 4034 §6.2). Every special character of master files is escaped, so
-// that the text is safe anywhere in a file.
+// appendLabel appends a label, in lower case (RFC 4034 §6.2). Special characters of master files are escaped: the
+// text is safe anywhere in a file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {

@@ -15,7 +15,7 @@ import (
 // Type is an RR type number (IANA "Resource Record (RR) TYPEs").
 type Type uint16
 
-// Types with a format here (formats).
+// Types with a format.
 const (
 	A          Type = 1
 	NS         Type = 2
@@ -58,7 +58,7 @@ const (
 	CAA        Type = 257
 )
 
-// Types named in rules, none of them a Record. ParseType returns all others.
+// Types named in rules, none a Record. ParseType returns all others.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46
@@ -73,21 +73,20 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports whether the data of the type is a text, in any number of strings, so that a bare value has one
-// meaning (S5.3).
+// isText reports whether the data is a text, in any number of strings: a bare value has one meaning (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
-// otherNames are mnemonics of types without a format here, for lists of types and for error messages.
+// otherNames are mnemonics of types without a format, for lists of types and messages.
 const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 21 NSAP-PTR 23 SIG 24 KEY 25 PX 26 GPOS 27 NXT 30
 	EID 31 NIMLOC 32 ATMA 34 OPT 41 APL 42 RRSIG 46 NSEC 47 NSEC3 50 NSEC3PARAM 51 HIP 55 NINFO 56 RKEY 57 TALINK 58 ZONEMD 63
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
 	AMTRELAY 260 RESINFO 261 TA 32768 DLV 32769`
 
-// namesRead are mnemonics of BIND, only read; String returns TYPE123 for them, which every server reads.
+// namesRead are BIND's mnemonics, only read; String returns TYPE123, which every server reads.
 const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
 
 // judgeTable has the types known to BIND, Knot, NSD or PowerDNS, each with those servers. test/interop/known_types
-// writes the table, and fails if the installed servers know others.
+// writes it, and fails if the installed servers know others.
 //
 //go:embed judges.txt
 var judgeTable string
@@ -103,7 +102,6 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers map types to names and back; read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
@@ -142,12 +140,11 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports whether a name has at most one value of the type: servers reject a zone with two (S5.6).
+// Single reports whether a name has at most one value: servers reject a zone with two (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
-// BySigner reports whether a server that signs a zone makes records of the type itself. A signed zone equals the
-// unsigned zone in all other types. DS is data of the parent, and not among them. BIND uses type 65534 for pending
-// signatures.
+// BySigner reports whether a signing server makes such records itself. A signed zone equals the unsigned zone in all
+// other types. DS is the parent's data. BIND uses type 65534 for pending signatures.
 func (t Type) BySigner() bool {
 	switch t {
 	case DNSKEY, RRSIG, NSEC, NSEC3, NSEC3PARAM, CDS, CDNSKEY, ZONEMD, 65534:
@@ -166,7 +163,7 @@ func upperASCII(text string) string {
 	}, text)
 }
 
-// String returns the mnemonic, or TYPE123 for a type without a mnemonic.
+// String returns the mnemonic, or TYPE123 without one.
 func (t Type) String() string {
 	switch t {
 	case A:

@@ -11,11 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Value is rdata as defined by its author, in canonical spelling: single spaces between fields, names in lower case,
+// Value is rdata as its author defines it, in canonical spelling: single spaces between fields, names in lower case,
 // relative names still relative, "@" for the zone itself. Equal Values are the same definition.
 //
-// Only Parse and FromRR make a Value from foreign text. A Value with a Text from Parse is equally valid. With any
-// other Text the methods fail.
+// Only the Parse functions make a Value of foreign text. With another Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
@@ -24,16 +23,16 @@ type Value struct {
 // String returns Text.
 func (v Value) String() string { return v.Text }
 
-// Parse parses a value of type t in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC
-// 3597 §5), which becomes the type's own form if there is one. splitText lists the rejected syntax. A value has at
-// most 4 KiB on the wire (S5.8).
+// Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5),
+// which becomes the type's own form if any. splitText lists the rejected syntax. A value has at most 4 KiB on the
+// wire (S5.8).
 //
 // For text types (TXT, SPF), a value without a leading quote is the text itself, octet by octet, without blanks at
 // its ends: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes or escapes. It becomes quoted
-// strings of at most 255 octets (S5.3). A value with a leading quote has only quoted strings, with the escapes of
-// RFC 1035 §5.1.
+// strings of at most 255 octets (S5.3). A value with a leading quote has only quoted strings, with the escapes of RFC
+// 1035 §5.1.
 //
-// CheckRecord checks whether t may be a Record; Parse does not.
+// Whether t may be a Record is for CheckRecord.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
 	if err != nil {
@@ -42,8 +41,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a value of a stored object, without CheckLoadable: an earlier version admitted the value, and
-// its entries must be found for removal.
+// ParseStored parses a stored object's value without CheckLoadable: an earlier version admitted it, and its entries
+// must be found for removal.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -52,9 +51,9 @@ func ParseStored(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// FromRR parses the rdata of a line in a zone file with names relative to origin, and returns it resolved. Unlike
-// Parse, it accepts several strings without quotes as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a
-// type that CheckRecord rejects is returned as written.
+// FromRR parses a zone file's rdata with names relative to origin, and returns it resolved. Unlike Parse, it accepts
+// several strings without quotes as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a type that
+// CheckRecord rejects is returned as written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return asWritten(t, text)
@@ -66,7 +65,6 @@ func FromRR(t Type, text string, origin name.Name) (string, error) {
 	return v.Resolve(origin)
 }
 
-// asWritten returns the text of a value as printable ASCII, with single blanks between fields.
 func asWritten(t Type, text string) (string, error) {
 	fields, err := splitText(text, syntax{}, nil)
 	if err != nil {
@@ -88,7 +86,7 @@ func asWritten(t Type, text string) (string, error) {
 
 func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
-	// The longest text of a value has every octet as \DDD, with the quotes and blanks of the shortest strings.
+	// The longest text has every octet as \DDD, with the quotes and blanks of the shortest strings.
 	if len(text) > 5*limit {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
@@ -117,7 +115,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	return v, nil
 }
 
-// ParseWire parses the uncompressed wire form of a value, as Parse does for its generic form.
+// ParseWire parses a value's uncompressed wire form, as Parse does its generic form.
 func ParseWire(t Type, wire []byte) (Value, error) {
 	var textSpace [512]byte
 	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
@@ -127,7 +125,7 @@ func ParseWire(t Type, wire []byte) (Value, error) {
 	return Value{t, string(canonical)}, nil
 }
 
-// readWire appends the canonical text of wire rdata, and checks it by the rules of its source.
+// readWire appends the canonical text, and checks wire by its source's rules.
 func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
 	if limit := from.limit(); len(wire) > limit {
 		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
@@ -197,8 +195,8 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns a value of another tool with absolute names: every name in text is complete, with or without the
-// last dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
+// Absolute returns another tool's value with absolute names: every name in text is complete, with or without the last
+// dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {
@@ -208,7 +206,7 @@ func Absolute(t Type, text string) string {
 	if err != nil {
 		return text
 	}
-	fields, _ := splitText(v.Text, f.syntax, nil) // Parse has checked the syntax.
+	fields, _ := splitText(v.Text, f.syntax, nil) // Parse has checked the syntax
 	for i, field := range fields {
 		if field.text == "@" && f.isName(i, fields) {
 			return text
@@ -257,7 +255,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return all, nil
 }
 
-// Host returns the last name in the value as defined, such as the target of an SRV; "" for a type without names.
+// Host returns the value's last name as defined, such as an SRV's target; "" for a type without names.
 func (v Value) Host() string {
 	f := formatOf(v.Type)
 	if f == nil || f.names == 0 {
@@ -275,8 +273,7 @@ func (v Value) Host() string {
 	return host
 }
 
-// Target returns the Host, absolute in the zone origin. It returns false if there is none, or if no entry can have
-// that name (S1.3).
+// Target returns the Host, absolute in the zone origin; false without any, or if no entry can have that name (S1.3).
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {

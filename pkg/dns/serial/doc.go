@@ -4,9 +4,9 @@
 // Package serial has the arithmetic of SOA serials (RFC 1982).
 //
 // It promises: (1) Of two serials without a defined order, neither is ahead. (2) Next is ahead of its receiver. (3)
-// Next never returns 0, which some secondaries take for "no zone yet".
+// Next never returns 0, to some secondaries "no zone yet".
 //
-// It does not know zones or dates; package law chooses the next serial of a zone.
+// It does not know zones or dates; package law chooses a zone's next serial.
 //
 // Read serial.go.
 package serial

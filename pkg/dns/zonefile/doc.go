@@ -5,10 +5,10 @@
 //
 // It promises: (1) Read returns the entries given to Write, and BIND, Knot, NSD and PowerDNS load the file: absolute
 // names, no directives, and the generic form for types unknown to one of them. (2) Read reports a bad line and
-// continues: a typing error does not hide the rest of a file. (3) Read opens no other file, and returns at most as
-// many records as there are lines. (4) The owner of a rejected line applies to no other line.
+// continues: a typing error does not hide the rest. (3) Read opens no other file, and returns at most a record per
+// line. (4) The owner of a rejected line applies to no other line.
 //
-// It does not know conflicts between records or the types allowed in Records. All well-formed records are returned.
+// It does not know conflicts between records or the types allowed in Records.
 //
 // Read write.go first, then read.go; line.go splits lines.
 package zonefile

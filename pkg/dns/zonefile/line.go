@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// maxLine bounds a record with its continuation lines, in bytes: the largest rdata as \DDD, and space for the
-	// rest.
+	// maxLine bounds a record with its continuation lines, in bytes: the largest rdata as \DDD, and the rest.
 	maxLine = 300 << 10
-	// maxReread bounds how often the lines after an unclosed parenthesis are read again one by one.
+	// maxReread bounds how often lines after an unclosed parenthesis are read again.
 	maxReread = 100
 )
 
 // lines splits a master file into logical lines, without comments, with blanks for parentheses and the newlines
-// inside them. Quotes and escapes stay.
+// inside. Quotes and escapes stay.
 type lines struct {
 	in      *bufio.Reader
-	number  int      // of the last physical line, from 1
+	number  int      // the last physical line's, from 1
 	pending []string // physical lines to read again, in order
 	rereads int
 	err     error // sticky error of the reader; io.EOF at the end
@@ -35,7 +34,7 @@ func newLines(r io.Reader) *lines {
 	return &lines{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// readPhysical returns the next line without its line ending; false at the end.
+// readPhysical drops the line ending; false at the end.
 func (l *lines) readPhysical() (string, bool) {
 	if len(l.pending) > 0 {
 		text := l.pending[0]
@@ -50,7 +49,7 @@ func (l *lines) readPhysical() (string, bool) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			// Kept until the line is certainly too long.
+			// Kept until certainly too long.
 			if len(long) <= maxLine {
 				long = append(long, part...)
 			}
@@ -72,8 +71,8 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next non-blank logical line, and the number of its first physical line. An error concerns
-// only this line.
+// readNext returns the next non-blank logical line, and the number of its first physical line. An error concerns only
+// this line.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()
@@ -91,7 +90,6 @@ func (l *lines) readNext() (text string, number int, err error) {
 	}
 }
 
-// readLogical appends the following lines to first while a parenthesis is open.
 func (l *lines) readLogical(first string) (string, error) {
 	if len(first) > maxLine {
 		return "", fmt.Errorf("a line of more than %d bytes; break it with parentheses or split the record", maxLine)
@@ -125,8 +123,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread returns err, and has the lines after a bad line read on their own: a superfluous parenthesis must not
-// swallow them.
+// reread returns err, and has the lines after a bad line read alone: a superfluous parenthesis must not swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
@@ -136,8 +133,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses.
-// RFC 1035 has no nested parentheses; BIND reads them.
+// stripComment appends text without comment and parentheses to joined, and returns the number of open ones. RFC 1035
+// does not nest them; BIND does.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -20,33 +20,33 @@ const maxTTL = 1<<31 - 1
 
 // RR is a record of class IN from a file.
 type RR struct {
-	// Line is the number of the record's first line, from 1.
+	// Line is that of the record's first line, from 1.
 	Line int
 	Name name.Name
 	Type rdata.Type
 	TTL  uint32
-	// Data is in canonical presentation format with absolute names.
+	// Data is canonical, with absolute names.
 	Data string
 }
 
 type ReadOptions struct {
-	// Origin is the origin of relative names before the first $ORIGIN. Zero: the owner of the SOA; names before the
-	// SOA have to be absolute.
+	// Origin is for relative names before the first $ORIGIN. Zero: the SOA's owner; earlier names have to be
+	// absolute.
 	Origin name.Name
-	// Guess is called at most once, for the origin of a relative name before any origin: Origin, $ORIGIN, or an SOA
-	// with an absolute owner. nil or a zero result: the name is rejected.
+	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
+	// absolute owner. nil or a zero result: the name is rejected.
 	Guess func() name.Name
-	// TTL is for records without a TTL before any TTL in the file, in seconds. nil: they are rejected.
+	// TTL is for records before any TTL in the file, in seconds. nil: they are rejected.
 	TTL *uint32
 }
 
-// LineError is the fault of a line.
+// LineError is a line's fault.
 type LineError struct {
-	// Line is the number of the first line of the record, from 1.
+	// Line is the record's first, from 1.
 	Line int
-	// Text is the line, truncated for display.
+	// Text is truncated for display.
 	Text string
-	// Reason is the broken rule, Fix the correction; empty if Reason includes the correction.
+	// Reason is the broken rule, Fix the correction, empty if Reason has it.
 	Reason, Fix string
 }
 
@@ -58,8 +58,8 @@ func (e *LineError) Error() string {
 	return text + ": " + strconv.QuoteToASCII(e.Text)
 }
 
-// Read yields the records of a master file in order. A bad line yields a *LineError, and Read continues. Any other
-// error is from r, and the last one.
+// Read yields a master file's records in order. A bad line yields a *LineError, and Read continues. Any other error
+// is r's, and the last.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
 		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
@@ -70,7 +70,7 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 				break
 			}
 			if err != nil {
-				f.owner = name.Name{} // The line may have an owner.
+				f.owner = name.Name{} // the line may have an owner
 				if !yield(RR{Line: line}, lineError(line, text, err)) {
 					return
 				}
@@ -116,7 +116,7 @@ func lineError(line int, text string, err error) *LineError {
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil after the call, or if not allowed
-	// lostOrigin is the line of the last $ORIGIN if it was rejected, else 0.
+	// lostOrigin is the line of a rejected $ORIGIN, until the next.
 	lostOrigin int
 
 	ttl       uint32
@@ -124,8 +124,8 @@ type file struct {
 	directive bool    // ttl is from $TTL, unchanged by explicit TTLs
 	fallback  *uint32 // without a TTL in the file
 
-	// owner is the last record's, for lines that begin with a blank; zero if there is none or it was rejected
-	// (promise 4). ownerText is its text, relative to ownerOrigin.
+	// owner is the last record's, for lines that begin with a blank; zero without any or if rejected (promise 4).
+	// ownerText is its text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name
@@ -258,8 +258,7 @@ func (f *file) setOwner(text string) error {
 	return err
 }
 
-// parseName reads an owner name or origin. Escapes are resolved if their characters are allowed in owner names
-// (S1.3).
+// parseName resolves escapes of characters allowed in owner names (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
@@ -301,7 +300,7 @@ func unescapeOwner(text string) (string, bool) {
 	return plain.String(), true
 }
 
-// isClass reports whether a field is the class IN. Other classes are an error.
+// isClass fails for classes other than IN.
 func isClass(field string) (bool, error) {
 	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
 	case "IN", "CLASS1":
@@ -319,7 +318,7 @@ func isClass(field string) (bool, error) {
 	return false, nil
 }
 
-// parseTTL reads a TTL; false for a text without a leading digit.
+// parseTTL returns false for a text without a leading digit.
 func parseTTL(text string) (uint32, bool, error) {
 	if text == "" || text[0] < '0' || text[0] > '9' {
 		return 0, false, nil

@@ -26,36 +26,35 @@ import (
 	"go.uber.org/zap"
 )
 
-// clusterToken is part of the identifiers of members, so it never changes.
+// clusterToken is in the members' identifiers, so never changes.
 const clusterToken = "kubizone"
 
-// peerDialTimeout bounds the connection to a peer in the search for a cluster; etcd bounds the answer.
+// peerDialTimeout bounds the connection to a peer; etcd bounds the answer.
 const peerDialTimeout = 2 * time.Second
 
-// catchUpEntries is how many log entries a cluster's member keeps in memory for a slow member. A member further
-// behind receives the whole store. etcd's default is 5,000.
+// catchUpEntries is how many log entries a member keeps in memory for a slow one. A member further behind receives
+// the whole store. etcd's default is 5,000.
 const catchUpEntries = 1000
 
-// memberFile has the name of the member in the directory. Without the file, the member is a sole member, or there is
-// no data.
+// memberFile has the member's name. Without it, a sole member, or no data.
 const memberFile = "member"
 
 // Cluster is a member's place in a cluster.
 type Cluster struct {
-	// MemberName is the name of this member, in InitialCluster.
+	// MemberName is this member's, in InitialCluster.
 	MemberName string
-	// InitialCluster has all members with their peer URLs, as NAME=https://HOST:PORT, separated by commas. Until the
-	// first of them has started, that counts; from then on the stored list of members counts.
+	// InitialCluster has all members with their peer URLs, as NAME=https://HOST:PORT, separated by commas. From the
+	// first start on the stored list counts.
 	InitialCluster string
-	// ListenPeer is the address to listen on for peers, as https://IP:PORT.
+	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
 	// CertFile and KeyFile identify this member to peers, as server and as client. CAFile is the authority of peers,
-	// and must sign nothing else: every client with a certificate of it is a peer. PEM. Certificate and key are read
+	// and must sign nothing else: every client with its certificate is a peer. PEM. Certificate and key are read
 	// again at each handshake.
 	CertFile, KeyFile, CAFile string
 }
 
-// Validate returns all faults, by the names of the flags.
+// Validate returns all faults, by flag.
 func (c *Cluster) Validate() error {
 	var wrong []error
 	members, err := c.parseMembers()
@@ -113,12 +112,12 @@ func memberNames(members types.URLsMap) []string { return slices.Sorted(maps.Key
 func (c *Cluster) tls() transport.TLSInfo {
 	return transport.TLSInfo{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, TrustedCAFile: c.CAFile, ClientCertAuth: true,
-		// After a restart a pod has another address than DNS for a while, and the CA signs only peers.
+		// After a restart DNS has a pod's old address for a while, and the CA signs only peers.
 		SkipClientSANVerify: true,
 	}
 }
 
-// joinCluster turns the configuration of a sole member into that of a member of the cluster.
+// joinCluster makes a sole member's configuration a cluster member's.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -144,7 +143,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster returns the cluster from the first peer that answers, nil for none.
+// findCluster returns the cluster from the first peer that answers, or nil.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -164,7 +163,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 }
 
 // joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the
-// name and the vote of the first, without the memory of its votes.
+// first one's name and vote, without the memory of its votes.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -199,7 +198,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember compares the member in the directory with the member to start, "" for a sole member.
+// checkMember compares the stored member with the member to start, "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -220,7 +219,7 @@ func (d *Dir) checkMember(name string) error {
 	}
 }
 
-// readMember returns the name of the member in the directory, "" for a sole member.
+// readMember returns the stored name, "" for a sole member.
 func (d *Dir) readMember() (name string, err error) {
 	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +228,7 @@ func (d *Dir) readMember() (name string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// SetMember stores the name of the member that will use the directory, "" for a sole member.
+// SetMember stores the name of the directory's member, "" for a sole member.
 func (d *Dir) SetMember(name string) error {
 	path := filepath.Join(d.path, memberFile)
 	if name == "" {
@@ -241,8 +240,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError: the directory is empty, but the cluster has begun. Known: the cluster still has the member of
-// this name.
+// LostMemberError: the directory is empty, but the cluster has begun. Known: the cluster still has a member of this
+// name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

@@ -16,8 +16,8 @@ import (
 	"syscall"
 )
 
-// Format is the number of the data directory's layout. The number changes only if older binaries cannot use the new
-// layout. The ledger numbers the formats of keys and values.
+// Format numbers the data directory's layout. It changes only if older binaries cannot use the new layout. The ledger
+// numbers keys and values.
 const Format = 1
 
 // DefaultMinFreeBytes is the free space needed to start etcd, which preallocates two write-ahead segments of 64 MiB,
@@ -27,11 +27,10 @@ const DefaultMinFreeBytes = 144 << 20
 const (
 	lockFile   = "lock"
 	formatFile = "format"
-	// etcdDir has the member's data.
-	etcdDir = "etcd"
+	etcdDir    = "etcd"
 )
 
-// Dir is an opened data directory: created if missing, locked for this process, in a known format (E1, E2).
+// Dir is an opened data directory, locked for this process, in a known format (E1, E2).
 type Dir struct {
 	path string
 	lock *os.File
@@ -40,7 +39,7 @@ type Dir struct {
 // OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is in octets; 0:
 // DefaultMinFreeBytes.
 //
-// Errors: *InUseError if another process has the lock; others name the directory and the next step.
+// Errors: *InUseError; others name the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")
@@ -67,8 +66,7 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 // Path returns the absolute path.
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. The lock file stays: after a removal, two processes could lock two files of the same
-// name.
+// Close releases the lock. The lock file stays: otherwise two processes could lock two files of the name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -86,7 +84,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// The number is only for the message of E1. The kernel's lock ends with the process.
+	// Only for the message of E1: the kernel's lock ends with the process.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)

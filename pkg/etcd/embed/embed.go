@@ -24,8 +24,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes bounds the store. etcd's default of 2 GiB is reached early, because every write of a record also
-// writes its zone.
+// DefaultQuotaBytes bounds the store. etcd's default of 2 GiB is reached early: every write of a record also writes
+// its zone.
 const DefaultQuotaBytes = 8 << 30
 
 // maxSocketPath is less than sun_path on every system (104 on the BSDs, 108 on Linux).
@@ -33,21 +33,21 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window bounds the octets in flight to the member; pkg/apiserver bounds those from the member.
+	// window bounds octets in flight to the member; pkg/apiserver bounds the other way.
 	window = 4 << 20
 )
 
 // Config of a Member.
 type Config struct {
-	// Dir is the opened data directory. The caller closes it after Stop.
+	// Dir is closed by the caller after Stop.
 	Dir *Dir
-	// QuotaBytes bounds the store; 0: DefaultQuotaBytes. Above it etcd rejects writes.
+	// QuotaBytes bounds the store; 0: DefaultQuotaBytes. Beyond, etcd rejects writes.
 	QuotaBytes int64
-	// Log receives etcd's log, a line per call; nil drops the log.
+	// Log receives etcd's log by line; nil drops it.
 	Log func(line string)
-	// Verbose logs information too, not only errors.
+	// Verbose logs more than errors.
 	Verbose bool
-	// Cluster has the other members; nil: none.
+	// Cluster is nil for a sole member.
 	Cluster *Cluster
 }
 
@@ -58,21 +58,20 @@ func (c *Config) memberName() string {
 	return c.Cluster.MemberName
 }
 
-// Member is a running etcd, alone or in a cluster.
+// Member is a running etcd.
 type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the directory of the socket if the data directory's path is too long.
+	// ephemeral is the socket's directory if the data directory's path is too long.
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes the log: etcd reports its closed listeners as errors.
+	// stopping mutes the log: etcd reports its closed listeners.
 	stopping atomic.Bool
 }
 
-// Start starts etcd and returns when it accepts writes, or early with ctx's error. A cluster needs a majority for
-// writes.
+// Start returns when etcd accepts writes, or early with ctx's error. A cluster needs a majority for writes.
 //
 // Errors: *LostMemberError; others name the flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
@@ -83,7 +82,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// An existing directory may be open to others, and E3 depends on its mode.
+	// An existing directory may be open to others; E3 depends on the mode.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -125,8 +124,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd's server. etcd reports fatal errors by Fatal and Panic of its logger, on any goroutine.
-// The hooks end that goroutine (E4), so the start runs on a goroutine of its own.
+// startServer starts etcd on a separate goroutine: etcd reports fatal errors by its logger's Fatal and Panic, on any
+// goroutine, and the hooks end that goroutine (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -147,10 +146,10 @@ func (m *Member) startServer(config *etcd.Config) error {
 	}
 }
 
-// Endpoints returns the endpoints for etcd clients.
+// Endpoints returns those for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
-// Failed is closed if etcd stops by itself. Err then returns the reason and the next step.
+// Failed is closed if etcd stops by itself. Err then has the reason and the next step.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
 // Err returns nil while Failed is open.
@@ -163,7 +162,7 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd, without waiting for goroutines lost in a failure, or for those that wait for the first write.
+// Stop closes etcd, without waiting for goroutines lost in a failure or before the first write.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -196,8 +195,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running returns the endpoint of the etcd that another process runs in the data directory path. False if there is
-// no socket in the directory, also because the path is too long.
+// Running returns the endpoint of another process's etcd in the data directory path. False without a socket there,
+// also because the path is too long.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -244,8 +243,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is the number of log entries between snapshots. A starting member reads all entries after the last
-// snapshot into memory: etcd's default of 10,000, at 0.3 MiB each, would be 3 GB.
+// snapshotEvery is in log entries. A starting member reads all entries after the last snapshot into memory: etcd's
+// default of 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
@@ -254,28 +253,28 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// A member needs a peer address to form a cluster; nothing listens there (E3).
+	// A member needs a peer address; nothing listens there (E3).
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
 	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// Watches of the ledger resume from etcd's last progress, which must be more frequent than compaction.
+	// The ledger's watches resume from etcd's last progress, which must be more frequent than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// Without other members, waiting for a leader's heartbeat only delays the start.
+	// Alone, waiting for a leader's heartbeat only delays the start.
 	c.TickMs, c.ElectionMs = 20, 200
-	// Logged whenever a laptop sleeps or its disk stalls, without a remedy.
+	// Logged whenever a laptop sleeps or its disk stalls.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
 	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))
 	return c
 }
 
-// noEntryYet is part of etcd's error for a version that it cannot store before the first entry. etcd retries every
-// four seconds.
+// noEntryYet is in etcd's error for a version that it cannot store before the first entry. etcd retries every four
+// seconds.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {
@@ -300,7 +299,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// failure keeps the first fatal error of etcd.
 type failure struct {
 	dir string
 	// ready: etcd has accepted writes in this process.
@@ -321,7 +319,7 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite is called after a Fatal or Panic log of etcd, and must not return.
+// OnWrite follows a Fatal or Panic log, and must not return.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

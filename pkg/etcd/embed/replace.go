@@ -17,18 +17,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Replace admits a member without data in place of the lost member of its name, and returns when the new member has
-// a vote. dataDir is of a running member; initialCluster is as in Cluster. report receives a line when the new
-// member may start.
+// Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
+// vote. dataDir is of a running member; initialCluster is as in Cluster. report receives a line when the new member
+// may start.
 //
-// The new member is a learner until all data have arrived, so a member that never arrives blocks no write. An
-// interrupted Replace can be repeated.
+// The new member is a learner until all data have arrived, so blocks no write if it never arrives. An interrupted
+// Replace can be repeated.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := Running(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through this one, which must stay.
+	// The new member joins through this member, which must stay.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -67,7 +67,6 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	return giveVote(ctx, client, member, id)
 }
 
-// giveVote promotes a learner as soon as all data have arrived.
 func giveVote(ctx context.Context, client *clientv3.Client, member string, id uint64) error {
 	for {
 		_, err := client.MemberPromote(ctx, id)
@@ -94,7 +93,7 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-// replacePlace removes the old member and adds the new as a learner. The result is the new member's identifier.
+// replacePlace removes the old member and adds a learner, and returns its identifier.
 func replacePlace(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
 	list, err := client.MemberList(ctx)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"go.uber.org/zap"
 )
 
-// A sole member needs an address to form a cluster; nothing listens there.
+// A sole member needs a peer address; nothing listens there.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot has the source of Restore.
+// Snapshot is the source of Restore.
 type Snapshot struct {
-	// Path of an etcd snapshot, with its hash at the end.
+	// Path of an etcd snapshot with its hash.
 	Path string
 	// Bump is added to the revision, and everything before is compacted: clients that saw a later revision list
 	// again, and never see a revision twice with different content. 0: the revision stays.
 	Bump int64
-	// MemberName and InitialCluster, as in Cluster, make this the first member of a new cluster, which others join
-	// by Replace; empty: a sole member.
+	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
+	// Replace; empty: a sole member.
 	MemberName, InitialCluster string
 }
 
@@ -75,8 +75,8 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves the data of a sole member from another directory on the same file system into d, which has none. Both
-// are stopped.
+// Adopt moves a sole member's data from another directory on the same file system into d, which has none. Both are
+// stopped.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (d *Dir) Adopt(other *Dir) error {
 	return nil
 }
 
-// HasData reports whether a member has run in the directory, or a snapshot was restored into it.
+// HasData reports whether a member has run here, or a snapshot was restored.
 func (d *Dir) HasData() bool {
 	_, err := os.Stat(filepath.Join(d.path, etcdDir))
 	return err == nil

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Change is a write or deletion of a key in a snapshot.
+// Change is a write or deletion of a key.
 type Change struct {
 	Revision int64
 	Key      string
@@ -26,8 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each for the changes in the snapshot at path, in order. Compacted changes are missing; the last
-// change of each key is the state.
+// ReadSnapshot calls each for a snapshot's changes, in order. Compacted changes are missing; a key's last change is
+// its state.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -46,7 +46,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot checks every page of the snapshot at path. etcd would panic later at a damaged page, unrecoverably.
+// CheckSnapshot checks every page. etcd would panic later at a damaged page, unrecoverably.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -56,8 +56,7 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Read every key and value before Check, which runs on another goroutine, where an invalid address ends the
-		// process.
+		// Read every key and value before Check: on its goroutine an invalid address ends the process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {
@@ -75,8 +74,7 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// readSnapshot reads a snapshot. bbolt trusts the file: a damaged page leads to a panic or a memory fault, which are
-// errors here.
+// readSnapshot makes panics and memory faults errors: bbolt trusts the file, and a damaged page leads to both.
 func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -20,13 +20,12 @@ import (
 // ReasonInsufficientStorage is the reason of status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// unanswered bounds a transaction. A write on a dead connection then fails within five seconds, instead of the
-// minute of a request.
+// unanswered bounds a transaction: a write on a dead connection fails within five seconds, not a request's minute.
 const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
-// lost reports whether a transaction has no answer, or etcd does not know its outcome (M5).
+// lost reports whether a transaction's outcome is unknown (M5).
 func lost(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
@@ -40,13 +39,12 @@ func lost(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// failure returns the error of a failed write, without Retry-After: Kubernetes clients would otherwise repeat the
-// write up to ten times before they show an error.
+// failure returns a failed write's error, without Retry-After: Kubernetes clients would otherwise repeat the write up
+// to ten times before they show an error.
 func failure(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
 
-// noSpace returns the API error for a write rejected for lack of space, or err.
 func noSpace(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
@@ -57,8 +55,7 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns the API error for a transaction with an unknown outcome, or err. Whether to repeat the write is
-// for the client to decide.
+// unknown returns the API error for an unknown outcome, or err. The client must decide whether to repeat the write.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err

@@ -25,52 +25,51 @@ import (
 )
 
 const (
-	// Intervals between checks of etcd, normally and while it is full.
+	// Intervals of checks, normally and while etcd is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
 	// askTimeout bounds a question, defragmentTimeout a defragmentation. Its member answers no request meanwhile:
 	// about ten seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is the minimum gain of a defragmentation: small stores are not interrupted.
+	// minReclaim is a defragmentation's minimum gain: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is the minimum time between defragmentations of a member, in seconds of etcd's clock. etcd reuses
-	// free space in its file, so only a file near the quota needs defragmentation.
+	// againAfter is the minimum time between a member's defragmentations, in seconds of etcd's clock. etcd reuses
+	// free space, so only a file near the quota needs defragmentation.
 	againAfter = 6 * 3600
-	// usualQuota is etcd's default, for members that do not report their quota (before 3.6).
+	// usualQuota is etcd's default, for members that report none (before 3.6).
 	usualQuota = 2 << 30
-	// keepHistory is the age of the history kept by a compaction for size, so that interrupted watches resume.
+	// keepHistory is the history kept by a compaction for size: interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server blocks the defragmentation by others.
+	// lockSeconds is how long a dead server blocks others' defragmentation.
 	lockSeconds = 240
-	// turnSeconds is the length of a member's turn while no lock is possible.
+	// turnSeconds is a member's turn while no lock is possible.
 	turnSeconds = 15
 )
 
-// Keeper maintains an etcd from an API server. Several Keepers may maintain the same etcd.
+// Keeper maintains an etcd. Several Keepers may share it.
 type Keeper struct {
 	client  *clientv3.Client
 	lockKey string
 	metrics *Metrics
-	// As the constants; tests set smaller values.
+	// As the constants; smaller in tests.
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen has the revisions of the last checks, oldest first; compacted is the size in use after the last
-	// compaction for size, or less if etcd has freed more since.
+	// seen has the last checks' revisions, oldest first; compacted is the size in use after the last compaction for
+	// size, or less if etcd has freed more since.
 	seen      []sight
 	compacted int64
 
-	// quota is the smallest of the members reached last, 0 if unknown.
+	// quota is the smallest last reported, 0 if unknown.
 	quota atomic.Int64
 
 	mutex sync.Mutex
-	// full and corrupt are the alarms of the last check, nil for none.
+	// full and corrupt are the last check's alarms, nil for none.
 	full, corrupt error
 }
 
-// NewKeeper returns a Keeper, idle until Run. client reaches the members, and is not closed. prefix is that of the
-// server's keys.
+// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix is the server's.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),
@@ -97,14 +96,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Names of health checks: etcd accepts writes, and its members agree.
+// Health checks: etcd accepts writes, and its members agree.
 const (
 	HealthSpace   = "etcd-space"
 	HealthCorrupt = "etcd-corrupt"
 )
 
-// Checks returns health checks of etcd as of the last check, for /healthz only: a failing /readyz would remove the
-// server from its Service, and end reads too (M2).
+// Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server
+// from its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -116,11 +115,10 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 	return []healthz.HealthChecker{check(HealthSpace, &k.full), check(HealthCorrupt, &k.corrupt)}
 }
 
-// Quota returns the size above which etcd rejects writes, as last reported; 0 if unknown.
+// Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt records the alarm CORRUPT: members have different data, and etcd answers nothing. No server can repair
-// that.
+// setCorrupt records the alarm CORRUPT: members differ, and etcd answers nothing. No server can repair that.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -142,7 +140,7 @@ func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	k.corrupt = corrupt
 }
 
-// alarmed reports whether the member reports an alarm of that kind, its own or another member's.
+// alarmed reports whether the member reports an alarm, its own or another's.
 func alarmed(m member, kind etcdserverpb.AlarmType) bool {
 	return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, kind.String()) })
 }
@@ -166,10 +164,10 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// fits requires a twentieth of the quota free, so that the alarm does not flap.
+// fits requires a twentieth of the quota free: the alarm must not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers checks etcd, and does at most one defragmentation.
+// checkMembers does at most one defragmentation.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -205,8 +203,8 @@ type sight struct {
 }
 
 // compactHistory compacts history for its size. After writes of an eighth of the quota since the last compaction,
-// keepHistory is kept. If 0.7 of the quota is in use, after writes of a 64th, only the history since the last check
-// is kept. The usual compaction every five minutes is too slow for a tenant who fills the quota.
+// keepHistory is kept; if 0.7 of the quota is in use, after a 64th, only the history since the last check. The
+// compaction every five minutes is too slow for a tenant who fills the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)
@@ -240,7 +238,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers returns the reachable members, the leader last: while a leader stops, every write waits.
+// listMembers returns the reachable members, the leader last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -279,7 +277,7 @@ func leads(m member) int {
 }
 
 // listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. Unreachable members are
-// asked for only during an alarm, because the question goes through the log of all members like a write.
+// asked for only during an alarm: the question goes through the log of all members like a write.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -299,8 +297,8 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless
-// another server is at work, or the last time was a few hours ago (M1).
+// defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless another
+// server is at work, or the last time was a few hours ago (M1).
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := slices.IndexFunc(members, func(m member) bool {
 		return m.DbSize > m.quota()/2 && m.free() > m.DbSize/2 && m.free() >= k.minReclaim
@@ -314,7 +312,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	} else if len(r.Kvs) > 0 {
 		return nil
 	}
-	// The lock only prevents that two members stop at once. A lock in etcd cannot promise more.
+	// The lock only keeps two members from stopping at once. A lock in etcd cannot promise more.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
@@ -340,7 +338,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	return k.defragmentMember(ctx, members[due])
 }
 
-// doneKey is the key that exists until the next defragmentation of the member is allowed.
+// doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
 // handOver moves the leadership away from m: while a leader stops, every write waits.
@@ -358,7 +356,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
-		// A client of several members tries one after the other; only the leader can hand over.
+		// The client tries its members in turn; only the leader can hand over.
 		for range 2 * len(k.client.Endpoints()) {
 			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
 				break
@@ -389,8 +387,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace frees space while etcd rejects writes: by compaction and defragmentation. If that was enough, the alarm
-// is disarmed (M2, M4). A lock would be a write, so members take turns by the clock.
+// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4). A
+// lock would be a write, so members take turns by the clock.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

@@ -19,26 +19,24 @@ import (
 )
 
 // A member forwards a write to the leader and waits. A leader that hands over or ends drops such a write without
-// telling the member. So an answer may be lost though etcd is healthy.
+// telling the member: an answer may be lost though etcd is healthy.
 //
-// A write is sent again if one of its compares names the revision of a key that it also writes. Carried out once,
-// the write changes that revision, so a second copy is rejected, however late. If the compares reject the second
-// copy, the keys tell whether the first was carried out.
+// A write is sent again if it compares the revision of a key that it also writes. Carried out once, the write changes
+// that revision: a second copy is rejected, however late. The keys then tell whether the first was carried out.
 
 const (
-	// resendAfter is the time after which an unanswered write is sent again, and once more after twice that: a slow
-	// etcd gets two further copies at most.
+	// resendAfter is when an unanswered write is sent again, and once more after twice that: a slow etcd gets two
+	// more copies at most.
 	resendAfter = time.Second
-	// repeatPause is the pause before a rejected transaction is repeated: a planned change of leader takes tens of
+	// repeatPause precedes the repetition of a rejected transaction: a planned change of leader takes tens of
 	// milliseconds.
 	repeatPause = 50 * time.Millisecond
-	// maxProbes bounds the keys read at a time. Every etcd accepts that many operations.
+	// maxProbes bounds the keys of a read: every etcd accepts that many operations.
 	maxProbes = 100
 )
 
 var errSlow = errors.New("no answer within " + resendAfter.String())
 
-// explainedTxn is sent by Commit, more than once if necessary.
 type explainedTxn struct {
 	kv           clientv3.KV
 	parent       context.Context
@@ -79,10 +77,10 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite sends the transaction, and again while that is safe and the outcome is unknown.
+// sendWrite sends again while that is safe and the outcome unknown.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
-	var doubt error // the error of the first lost try
+	var doubt error // error of the first lost try
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -115,7 +113,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns the revision in a compare, 0 for another kind of compare or an absent key.
+// revisionIn returns a compare's revision, 0 for another kind or an absent key.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -138,8 +136,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome returns the outcome of a transaction whose second copy was rejected by its compares: that rejection,
-// or the lost answer. The result is doubt if the keys do not tell.
+// findOutcome returns the outcome of a transaction whose second copy was rejected: that rejection, or the lost
+// answer; doubt if the keys do not tell.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {
@@ -153,7 +151,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		moved     bool  // a compared key has another revision: a late copy will be rejected
 		taken     bool  // another transaction created a written key
 		absent    bool  // a key to put is absent
-		at        int64 // the revision of a key put by this transaction; 0: unknown
+		at        int64 // revision of a key put by this transaction; 0: unknown
 	)
 	found, err := t.readWritten(ctx)
 	if err != nil {
@@ -183,8 +181,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWritten returns the written keys with their values, in the order of operations and at one revision; nil for an
-// absent key.
+// readWritten returns the written keys in the order of operations, at one revision; nil for an absent key.
 func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0) // the present revision
 	for part := range slices.Chunk(t.then, maxProbes) {
@@ -224,12 +221,11 @@ func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *
 	return answer
 }
 
-// dropped reports whether a leader rejected a write during a handover, and did not carry out any part.
+// dropped: a leader rejected a write during a handover, and carried out no part.
 func dropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }
 
-// writes reports whether an operation may change a key.
 func writes(ops []clientv3.Op) bool {
 	return slices.ContainsFunc(ops, func(op clientv3.Op) bool {
 		if op.IsTxn() {
@@ -240,7 +236,7 @@ func writes(ops []clientv3.Op) bool {
 	})
 }
 
-// pauses waits for repeatPause, and reports whether ctx is still active.
+// pauses returns false if ctx ends.
 func pauses(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

@@ -41,19 +41,17 @@ func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 
 const (
 	// catchUp is how long a starting member may report too short a log.
-	catchUp = 5 * time.Second
-	// lookAgain is the interval of checks meanwhile.
+	catchUp   = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began is the key with the distance of etcd's revision from its log at the first start of a server. A proper
-// restore deletes the key, and the next server writes it again.
+// Began is the key with the distance of etcd's revision from its log at a server's first start. A proper restore
+// deletes the key, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored rejects a store restored from a snapshot without raised revisions and serials (M6): the store does
-// not know the numbers handed out since. Each revision has its own log entry, so a grown store has no more revisions
-// than entries; a restored store has all revisions at once, and a new log. A copy of a member's data directory, with
-// its log, is not detected.
+// refuseRestored rejects a store restored without raised revisions and serials (M6): it does not know the numbers
+// handed out since. Each revision has its own log entry, so a grown store has no more revisions than entries; a
+// restored store has all revisions at once, and a new log. A copied data directory, with its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {
@@ -72,7 +70,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
 			return nil
 		case len(r.Kvs) == 0:
-			// Of several starting servers, one writes the key. If etcd is full, a later start writes the key.
+			// Of several starting servers, one writes the key. If etcd is full, a later start does.
 			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(Began(prefix)), "=", 0)).
 				Then(clientv3.OpPut(Began(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {
@@ -99,7 +97,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 }
 
 // revisionAhead returns the distance of the revision from the log, for the first member that answers: between least
-// and most, because both grow meanwhile. An etcd without a report of the log is an error.
+// and most, as both grow meanwhile. An etcd that does not report the log is an error.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

@@ -15,7 +15,7 @@ const (
 	// maxAnswers is divided equally among the tenants of the last hour. A share is at least leastShare, more than a
 	// tenant's messages in progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// idle is the time until a tenant without answers is forgotten. A clock may be set back by less.
+	// idle is the time until a tenant without answers is forgotten. The clock may be set back by less.
 	idle = time.Hour
 )
 
@@ -30,15 +30,15 @@ type Memory struct {
 	tenants map[string]*tenant
 }
 
-// tenant has a tenant's answers by second of signature and id.
+// tenant has answers by second of signature and id.
 type tenant struct {
 	seconds map[int64]map[string]*Answer
 	size    int
-	// floor is the latest second with an evicted answer: messages signed until then may be replays.
+	// floor is the latest evicted second: messages signed until then may be replays.
 	floor int64
 }
 
-// New returns an empty Memory for signatures with this validity.
+// New returns an empty Memory for signatures of this validity.
 func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
@@ -56,8 +56,8 @@ type Answer struct {
 	rcode  uint16
 }
 
-// Begin returns the Answer to a message. If first, the caller applies the message and calls End, else Wait. Nil: the
-// message may be a replay.
+// Begin returns a message's Answer. If first, the caller applies the message and calls End, else Wait. Nil: maybe a
+// replay.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.seconds, signed)
 }
 
-// End sets the RCODE and wakes Wait. If the outcome is not known, the next copy is applied.
+// End sets the RCODE and wakes Wait. After an unknown outcome the next copy is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()

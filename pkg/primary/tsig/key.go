@@ -46,7 +46,7 @@ type Key struct {
 	secret    []byte
 }
 
-// minSecret is the shortest secret, in octets: shorter secrets can be guessed offline from a signed message.
+// minSecret is in octets: shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
 // NewKey returns a key. secret is decoded, with at least 16 octets.
@@ -76,8 +76,7 @@ func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads a file of ParseKeys' syntax. A warning names a file that others than its owner and group may
-// read.
+// ReadKeyFile reads a file of ParseKeys' syntax. A warning names a file that others may read, or its group write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference allowed by signatures, and the maximum accepted from peers (RFC 8945 §10).
+// Fudge is the clock difference allowed by signatures, and the maximum accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
-// Parts of a message in a TSIG digest.
 const (
 	headerLen = 12
 	typeTSIG  = 250
@@ -40,7 +39,7 @@ func NewSigningKey(k Key) (*SigningKey, error) {
 	return s, err
 }
 
-// SameAs reports whether both keys make the same signatures.
+// SameAs reports whether both make the same signatures.
 func (k *SigningKey) SameAs(other *SigningKey) bool {
 	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
 }
@@ -55,12 +54,12 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the size of a TSIG record with full MAC and no other data, in octets.
+// RecordLen returns a TSIG record's octets, with full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
 
-// Stamp has the variables of a TSIG record, except key and MAC.
+// Stamp has a TSIG record's variables, except key and MAC.
 type Stamp struct {
 	Time  uint64 // unix seconds, 48 bits
 	Fudge uint16 // seconds
@@ -79,7 +78,7 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns the MAC of a message (RFC 8945 §4.3) over prior, the message as its signer saw it, and the TSIG
+// computeMAC returns a message's MAC (RFC 8945 §4.3) over prior, the message as its signer saw it, and the TSIG
 // variables, or only the timers for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and
 // arcount replace those of msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
@@ -109,8 +108,8 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 	return h.Sum(nil)
 }
 
-// Sign appends a TSIG record, and returns the message and the MAC, prior of a stream's next message. prior is the
-// request's MAC, the previous message's, or nil for a request.
+// Sign appends a TSIG record, and returns the message and the MAC, prior of a stream's next message. prior is the MAC
+// of the request or previous message; nil for a request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
@@ -118,7 +117,7 @@ func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, 
 	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
 }
 
-// AppendUnsigned appends a TSIG record without MAC, with key and algorithm of the request, for errors that forbid
+// AppendUnsigned appends a TSIG record without MAC, with the request's key and algorithm, for errors that forbid
 // signing (RFC 8945 §5.3.2). False: a name cannot be packed.
 func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
 	nameWire, nameErr := packName(s.Key)
@@ -145,8 +144,7 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	return append(msg, p.Other...)
 }
 
-// MAC returns the key's whole MAC over the concatenated parts, for clients of other servers with a key of the same
-// file.
+// MAC returns the key's whole MAC over the concatenated parts, for clients of other servers.
 func (k Key) MAC(parts ...[]byte) []byte {
 	mac := k.newMAC()
 	for _, part := range parts {

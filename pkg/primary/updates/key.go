@@ -19,11 +19,11 @@ type Handler interface {
 	// whether the zone has rules for the key's tenant, and with a prerequisite whether the tenant may write that
 	// name; if not, REFUSED or NOTAUTH.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
-	// Share returns the RRsets made by updates for the key's tenant and covered by the key. Error: unknown.
+	// Share returns the RRsets made by updates for the key's tenant and covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 
-// Transfer is the part of a zone that a key may transfer.
+// Transfer is the part of a zone allowed to a key.
 type Transfer int
 
 const (
@@ -37,9 +37,9 @@ const (
 // Key is a TSIG key of updates.
 type Key struct {
 	tsig.Key
-	// ID identifies the key for the Handler.
+	// ID is for the Handler.
 	ID string
-	// Tenant is the namespace for which the key writes, View the view of its zones.
+	// Tenant is the namespace for which the key writes, View its zones' view.
 	Tenant, View string
 	Covers       func(fqdn name.Name) bool
 	// Reaches reports whether the key may write a name in a zone.

@@ -30,13 +30,13 @@ import (
 type Message struct {
 	Key  *Key
 	From netip.Addr
-	// Zone of the question section, for the log.
+	// Zone is for the log.
 	Zone name.Name
-	// MAC and Signed (unix seconds) of the signature over all octets.
+	// MAC and Signed (unix seconds) are of the signature over all octets.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, parsed by Apply. Nil: a question, and Asks is the Handler's check whether
-	// the key may have the answer.
+	// Octets is an UPDATE as received, parsed by Apply. Nil: a question, and Asks is the Handler's check of the key's
+	// right.
 	Octets []byte
 	Asks   *update.Message
 
@@ -59,7 +59,7 @@ const (
 
 // Queue applies a bounded number of messages at a time, and answers a repeated message with the first answer. A
 // client without an answer repeats the octets: the first copy may have invalidated their prerequisites (RFC 2136
-// §2.4), and an attacker must not replay a message after later ones.
+// §2.4), and no attacker may replay a message after later ones.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -85,8 +85,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 // Opens returns the first second whose signatures are accepted; earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
-// Enter takes a waiting slot for a message, and copies its octets; false: the queue is full. After true the caller
-// calls Apply.
+// Enter takes a waiting slot and copies the octets; false: the queue is full. After true the caller calls Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +115,7 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply makes the changes of an entered message and returns the RCODE: SERVFAIL after within, BADTIME for a possible
+// Apply makes an entered message's changes and returns the RCODE: SERVFAIL after within, BADTIME for a possible
 // replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.leave(m)
@@ -154,7 +153,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler parses a message and calls the Handler. A panic is SERVFAIL.
+// callHandler also parses. A panic is SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

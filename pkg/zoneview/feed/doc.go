@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package feed keeps a zoneview.Set in step with a source. Zones read from the source are proven, put into the Set
-// and changed step by step, or frozen without a proof. The sources are the ledger's journal (fromjournal), for the
-// API server, and the API (fromapi), for every other process.
+// and changed step by step, or frozen. The sources are the ledger's journal (fromjournal), for the API server, and
+// the API (fromapi), for every other process.
 //
 // It promises:
 //

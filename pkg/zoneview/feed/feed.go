@@ -18,61 +18,57 @@ import (
 )
 
 const (
-	// maxFailures is the number of failures in a row after which Wait returns the error of the source.
+	// maxFailures in a row make Wait return the source's error.
 	maxFailures = 3
-	// maxMisfits is the number of misfits in a row after which a zone is frozen.
+	// maxMisfits in a row freeze a zone.
 	maxMisfits = 3
 )
 
-// Reasons for a zone to be pending at first.
 var (
 	errNotRead   = errors.New("not read yet")
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes a Set from a source. The source chooses the keys of zones: UID or namespace/name.
+// Feed writes a Set. The source chooses the keys of zones: UID or namespace/name.
 type Feed struct {
 	set *zoneview.Set
-	// slots bounds the proofs in flight.
+	// slots bounds proofs in flight.
 	slots chan struct{}
 
-	// mutex guards the fields below, and is held during writes to the Set, but not during proofs.
+	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings; listed is true after the end of the present listing.
-	listing int
-	listed  bool
-	// pending and frozen are numbers of zones.
+	// listing numbers the source's listings; listed: the present listing has ended.
+	listing         int
+	listed          bool
 	pending, frozen int
 	proofsFailed    int64
 	// synced is true after a listing without pending zones, until the source fails.
 	synced bool
-	// failure is the last failure of the source; failures counts failures in a row.
+	// failure is the source's last; failures counts those in a row.
 	failure  error
 	failures int
-	// changed is closed and replaced after every change of synced or failures.
+	// changed is closed and replaced when synced or failures change.
 	changed chan struct{}
 }
 
 type zone struct {
-	// identity has a UID once the zone was read; before, and for an unreadable zone, only the name.
+	// identity has a UID once the zone was read; before, and if unreadable, only the name.
 	identity zoneview.Zone
-	// listing is the last listing with the zone.
-	listing int
-	// pending is why the zone is not in the Set yet, before the feed is in sync; frozen is why it cannot be proven.
+	listing  int
+	// pending is why the zone is not in the Set yet, before the sync; frozen is why it is unproven.
 	pending, frozen error
 	proof           *Proof
-	// misfits counts misfits in a row.
-	misfits int
+	misfits         int
 }
 
-// New returns a feed with a maximum number of proofs in flight.
+// New returns a feed with at most proofs in flight.
 func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing of the source, with Base for each zone, until EndListing. With stay, a feed in sync
-// with frozen zones stays in sync: the source only retries their proofs.
+// BeginListing begins a listing, with Base for each zone, until EndListing. With stay, a feed in sync with frozen
+// zones stays in sync: the source only retries their proofs.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -85,7 +81,7 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozen > 0)
 }
 
-// EndListing freezes the unreadable zones, given by namespace/name, and removes zones that the listing lacks.
+// EndListing freezes the unreadable zones, by namespace/name, and removes zones not listed.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -108,8 +104,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 }
 
 // Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a
-// zone that the transaction creates. Transactions of frozen zones are skipped: their result is unknown. After an
-// error the zone is frozen, or has to be read again. After the end of ctx nothing is applied.
+// zone that it creates. Transactions of frozen zones are skipped: their result is unknown. After an error the zone is
+// frozen, or must be read again. After the end of ctx nothing is applied.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -148,7 +144,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes a zone from the Set unless it has this UID. A pending zone stays pending until Report.
+// RemoveUnless removes a zone unless it has this UID. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -165,8 +161,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds a zone of the listing that the source has not read yet. The feed is not in sync before Report or a
-// proof.
+// Expect adds a zone not read yet. The feed is not in sync before Report or a proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -176,8 +171,8 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
-// there. With an error, a pending zone stays pending; other zones do not become pending, so that a zone once in the
-// Set or frozen does not end the sync.
+// there. After an error a pending zone stays pending; no other becomes pending, so a zone once in the Set or frozen
+// does not end the sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -192,8 +187,8 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone keeps a zone in the Set as last proven, or out of it: no reader gets unproven content. A proof in
-// flight is of an earlier state, and must not unfreeze the zone.
+// freezeZone keeps a zone in the Set as last proven, or out. A proof in flight is of an earlier state, and must not
+// unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -208,7 +203,7 @@ func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	f.checkSync()
 }
 
-// unfreezeZone is called for a zone that is proven or gone.
+// unfreezeZone: the zone is proven or gone.
 func (f *Feed) unfreezeZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil
@@ -218,7 +213,7 @@ func (f *Feed) unfreezeZone(key string, z *zone) {
 	}
 }
 
-// confirmZone ends pending and frozen, and forgets a zone that is not in the Set.
+// confirmZone ends pending and frozen, and forgets a zone not in the Set.
 func (f *Feed) confirmZone(key string, z *zone) {
 	f.unfreezeZone(key, z)
 	if z.identity.UID == "" {
@@ -240,7 +235,6 @@ func (f *Feed) ensureZone(key string) *zone {
 	return z
 }
 
-// setPending sets the reason why a zone is not in the Set yet; nil for none.
 func (f *Feed) setPending(z *zone, why error) {
 	if z.pending != nil {
 		f.pending--
@@ -250,7 +244,6 @@ func (f *Feed) setPending(z *zone, why error) {
 	}
 }
 
-// checkSync sets synced if all zones of a listing are in the Set or frozen.
 func (f *Feed) checkSync() {
 	if f.listed && f.pending == 0 && !f.synced {
 		f.failure, f.failures = nil, 0
@@ -264,8 +257,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.changed = make(chan struct{})
 }
 
-// Fail records a failure of the source, after which it lists all zones again. The result is the number of failures
-// in a row.
+// Fail records a failure of the source, which then lists all zones again, and returns the failures in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -275,7 +267,7 @@ func (f *Feed) Fail(err error) (times int) {
 	return f.failures
 }
 
-// Check returns why the feed is not in sync, nil if it is. Frozen zones do not count.
+// Check returns why the feed is not in sync, or nil. Frozen zones do not count.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -295,7 +287,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns when the feed is in sync. After maxFailures it returns the error of the source, or the cause of ctx.
+// Wait returns when the feed is in sync, with the source's error after maxFailures, or with the cause of ctx.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
@@ -316,7 +308,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenBy returns why a zone is frozen, nil if it is not.
+// FrozenBy returns why a zone is frozen, or nil.
 func (f *Feed) FrozenBy(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -342,7 +334,7 @@ func (f *Feed) Frozen() []cache.ObjectName {
 	return frozen
 }
 
-// Counts returns the number of frozen zones, and the total of failed proofs.
+// Counts returns the number of frozen zones, and all failed proofs.
 func (f *Feed) Counts() (frozen int, proofsFailed int64) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

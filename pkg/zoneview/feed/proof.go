@@ -13,16 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Base is a zone as read from a source, before the proof.
+// Base is a zone as read, before the proof.
 type Base struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the hash that the zone claims; empty: the source has compared it.
+	// Hash is the zone's claim; empty: the source has compared.
 	Hash string
-	// Settled: the snapshot is delivered. Otherwise the steps Since lead from the delivered state to the snapshot
-	// (S7.2, S7.5); without steps the delivered state is unknown.
+	// Settled: the snapshot is delivered. Otherwise Since leads from the delivered state to the snapshot (S7.2,
+	// S7.5); if empty, the delivered state is unknown.
 	Settled bool
 	Since   []content.Step
-	// Final: the zone is frozen if the proof fails, because another read would return the same.
+	// Final: freeze the zone if the proof fails, as another read would return the same.
 	Final bool
 }
 
@@ -32,12 +32,12 @@ type Proof struct {
 	key  string
 	zone *zone
 	base Base
-	// held: the Set has this state already, so no transaction waits for another proof.
+	// held: the Set has this state already, so no transaction waits.
 	held    bool
 	waiting []content.Transaction
 }
 
-// Base begins the proof of a zone, and replaces a proof in flight. The caller calls Run.
+// Base begins a zone's proof, and replaces a proof in flight. The caller calls Run.
 func (f *Feed) Base(key string, base Base) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -56,9 +56,8 @@ func (f *Feed) Base(key string, base Base) *Proof {
 	return z.proof
 }
 
-// Run proves the zone, which takes long (Snapshot.Prove) and must not delay other zones. Then it puts the zone into
-// the Set and applies the transactions that arrived meanwhile. The error tells why the proof failed or a step did
-// not fit; nil if the zone was removed or read again meanwhile.
+// Run proves the zone, which takes long (Snapshot.Prove), puts it into the Set and applies the transactions that
+// arrived meanwhile. The error is a failed proof or misfit; nil if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -89,8 +88,8 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again since. Proofs of aborted listings must not delay
-// those of the present listing.
+// isOvertaken reports whether the zone was removed or read again. Proofs of aborted listings must not delay those of
+// the present listing.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
@@ -98,8 +97,7 @@ func (p *Proof) isOvertaken() bool {
 }
 
 // finishProof puts the zone into the Set and applies the waiting transactions, or freezes the zone if the proof
-// failed and the base is final. delivered is the delivered state, some steps before the snapshot if the zone is
-// unsettled; nil if unknown.
+// failed and the base is final. delivered is some steps before the snapshot if the zone is unsettled; nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()

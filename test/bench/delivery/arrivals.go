@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// arrivals records the arrival of expected data. Changes that wait at the same time have different data.
+// arrivals records when expected data arrives. Changes that wait at the same time have different data.
 type arrivals struct {
 	mu      sync.Mutex
 	waiting []*arrival // in the order of expectation
@@ -78,13 +78,13 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 
 type arm struct {
 	name string
-	// change changes a host by a request, and returns when accepted.
+	// change returns when the request is accepted.
 	change func(ctx context.Context, host int, data string) error
 	came   *arrivals
 	made   int
 }
 
-// sample has the duration of each change, from the due time to the arrival.
+// sample has each change's duration, from due time to arrival.
 type sample struct{ took []time.Duration }
 
 var quantiles = []struct {
@@ -96,7 +96,7 @@ func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.took...), q)
 }
 
-// breath precedes a lone change, longer than the pause of a program between two NOTIFYs or transfers.
+// breath precedes a lone change: longer than a program's pause between NOTIFYs or transfers.
 const breath = 300 * time.Millisecond
 
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
@@ -130,7 +130,7 @@ func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// changeSteadily counts the delay by earlier changes: clients do not make fewer changes because the server is slow.
+// changeSteadily counts the delay by earlier changes: clients do not slow down with the server.
 func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

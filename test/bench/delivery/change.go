@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes. The first two zones are kubizone's, the next two a Knot's, changed by signed dynamic update.
-// Another goes to a webhook, and the last is kubizone's, changed by signed dynamic update.
+// The ways of changes. The first two zones are kubizone's, the next two a Knot's, changed by signed dynamic update;
+// then a webhook's, and kubizone's by signed dynamic update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
@@ -39,14 +39,14 @@ const (
 
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries, a separate key for each class, and ownKey of an UpdateKey.
+// Keys of the secondaries, by class, and ownKey of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
-// zoneOf maps an arm to the object of its zone in kubizone, which is also the first label of the domain.
+// zoneOf maps an arm to its zone's object, the domain's first label.
 var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e", updateBIND: "f"}
 
 func domainOf(label string) string { return label + ".bench.example." }
@@ -79,7 +79,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}{
 		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
 		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
-		// The class's default limit of 50 requests a second must not be measured.
+		// The class's default of 50 requests a second must not be measured.
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {
@@ -188,10 +188,10 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 
 func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 
-// journalOnly turns off Knot's zone files beside the journal, which Knot syncs to disk as etcd does its log.
+// journalOnly turns off Knot's zone files: Knot syncs the journal to disk, as etcd its log.
 var journalOnly = []string{"zonefile-sync: -1"}
 
-// runRounds runs all arms in every round, beginning with a different arm each time.
+// runRounds begins each round with a different arm.
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
 	for _, a := range arms {
 		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {

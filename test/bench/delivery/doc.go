@@ -1,20 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command delivery measures the time from a client's write to the answer of a secondary or the call of a webhook.
-// `make bench-delivery` runs the command.
+// Command delivery (`make bench-delivery`) measures the time from a client's write to a secondary's answer or a
+// webhook's call.
 //
 // It promises:
 //
-// (1) The compared ways alternate within every round of a run, and a ratio is of two figures of the same round:
-// kubizone's secondaries beside those of a Knot with dynamic updates.
+// (1) The compared ways alternate within every round, and a ratio is of two figures of a round: kubizone's
+// secondaries beside those of a Knot with dynamic updates.
 //
 // (2) A change counts from the due time to the first answer with its data. A change never answered ends the run.
 //
 // (3) Every server is the shipped program, kubizone as built from cmd/kubizone.
 //
-// (4) The measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
-//
+// (4) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
 // It does not know how deliveries work.
 //
 // Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.

@@ -15,8 +15,7 @@ import (
 
 const (
 	pollEvery = time.Millisecond
-	// pollMost bounds the parallel queries, for the longest waiting changes: more would be load, and changes arrive
-	// in order.
+	// pollMost bounds parallel queries, for the longest waiting changes: more would be load.
 	pollMost  = 8
 	pollAgain = 100 * time.Millisecond
 )

@@ -17,14 +17,14 @@ import (
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Zone is the number of records in a zone whose records change.
+	// Zone is the number of records in a changing zone.
 	Zone int
-	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
+	// Lone changes are sequential; Steady are due at Rate a second, regardless of earlier ones.
 	Lone, Steady int
 	Rate         float64
-	// Writes is the number of writes a round by each way of measureUpdates.
+	// Writes of a round by each way of measureUpdates.
 	Writes int
-	// Kubizone is the path of the measured program; empty: built first.
+	// Kubizone is the measured program's path; empty: built first.
 	Kubizone string
 }
 
@@ -32,7 +32,6 @@ func defaultPlan() plan {
 	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
 }
 
-// fewestRounds is the minimum for a median, regardless of time.
 const fewestRounds = 3
 
 func (p *plan) scalePlan(factor float64) {

@@ -36,7 +36,7 @@ const namespace = "default"
 type program struct {
 	command *exec.Cmd
 	ended   chan struct{}
-	log     string // path of the log file
+	log     string // path
 }
 
 func launchProgram(ctx context.Context, dir, path string, args ...string) (*program, error) {

@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// The ways of measureUpdates. Each creates Records at new names.
+// The ways of measureUpdates, each with new names.
 const (
 	byApply   = "apply"          // a server-side apply of a Record
 	byMessage = "message"        // a DNS UPDATE of an RRset
-	byLease   = "message, lease" // a DHCP server's DNS UPDATE: the name not in use, an address and a DHCID
+	byLease   = "message, lease" // a DHCP server's UPDATE: the name not in use, an address and a DHCID
 )
 
 const (
@@ -66,7 +66,7 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 	})
 }
 
-// callers of measureUpdates: the maximum of a namespace in flight and waiting (S13.9); beyond is SERVFAIL.
+// callers is a namespace's maximum in flight and waiting (S13.9); beyond is SERVFAIL.
 const callers = 64
 
 func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error {
@@ -134,7 +134,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 	return nil
 }
 
-// measureFlood compares a tenant's writes alone with writes beside another tenant's floodRate messages a second.
+// measureFlood compares a tenant's writes alone and beside another's floodRate messages a second.
 func (u *server) measureFlood(ctx context.Context, writes, round int, send func(ctx context.Context, host string) error,
 	into *figures.Results) error {
 	p99 := map[string]float64{}

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package figures has the results of a benchmark: series with a value a round, medians, targets, and files for
-// comparing runs.
+// Package figures has a benchmark's results: series with a value a round, medians, targets, and files to compare
+// runs.
 //
 // It promises:
 //
 //  1. A median is of the rounds' values: the median of ratios, not the ratio of medians.
-//  2. A run reads the file of another run: a header, then a line of JSON for each series.
-//  3. Two runs differ in a figure only if the values of their rounds do not overlap.
+//  2. A run reads another run's file: a header, then a line of JSON for each series.
+//  3. Two runs differ in a figure only if their rounds' values do not overlap.
 //
 // It does not know the measured program.
 //

@@ -19,8 +19,7 @@ type Target struct {
 
 func (t Target) Met(v float64) bool { return t.Most && v <= t.Bound || !t.Most && v >= t.Bound }
 
-// Targets prints a table of the measured targets, and of the reported series without a target, of which only What and
-// Name are used.
+// Targets prints the measured targets, and the reported series without a target, by What and Name.
 func (r *Results) Targets(out io.Writer, targets, reported []Target) {
 	var rows [][]string
 	for _, t := range targets {
@@ -59,8 +58,8 @@ func (h Header) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %s, %d CPUs, %d rounds, %d s; load average before %s, after %s\n\n", h.Date, h.Go, h.CPUs, h.Rounds, h.Seconds, h.LoadBefore, h.LoadAfter)
 }
 
-// compareRuns compares medians. A ~ means that the rounds of both overlap, which is no difference. Ratios and counts
-// carry over to another machine, times do not.
+// compareRuns compares medians. A ~ means overlapping rounds: no difference. Ratios and counts carry over to another
+// machine, times do not.
 func compareRuns(before, after *Results, out io.Writer) {
 	fmt.Fprintf(out, "against the kept run of %s (load %s)\n", before.Header.Date, before.Header.LoadBefore)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -25,7 +25,7 @@ type Header struct {
 	Rounds  int    `json:"rounds"`
 	Records int    `json:"records"`
 	Seconds int    `json:"seconds"`
-	// LoadBefore and LoadAfter are the machine's load averages over 1, 5 and 15 minutes.
+	// LoadBefore and LoadAfter are load averages over 1, 5 and 15 minutes.
 	LoadBefore string `json:"loadBefore"`
 	LoadAfter  string `json:"loadAfter"`
 }
@@ -44,7 +44,7 @@ func (s *Series) Median() float64 {
 	return (v[len(v)/2-1] + v[len(v)/2]) / 2
 }
 
-// Results of a run. On disk: the header, then a line of JSON for each series.
+// Results of a run.
 type Results struct {
 	Header Header
 	Series []*Series
@@ -94,9 +94,9 @@ func (r *Results) Write(file string) error {
 	return f.Close()
 }
 
-// roundDigits keeps four digits: more would be noise.
+// roundDigits keeps four digits.
 func roundDigits(v float64) float64 {
-	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // a formatted number always parses
+	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // always parses
 	return out
 }
 
@@ -125,8 +125,8 @@ func Read(file string) (*Results, error) {
 	}
 }
 
-// Finish prints the differences from the kept run, dir/kept.jsonl, and writes the run to dir/last.jsonl, and with
-// keep to dir/kept.jsonl.
+// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl, and with keep to
+// dir/kept.jsonl.
 func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")
 	before, err := Read(kept)

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// In every store: the zone of many records, whose rules permit the tenant's records, and a neighbour's zone.
+// In every store: the zone of many records, with rules for the tenant, and a neighbour's.
 const (
 	owner     = "platform"
 	tenant    = "tenant"
@@ -43,7 +43,6 @@ const (
 	into    = "KUBIZONE_BENCH_INTO"
 )
 
-// fixture is a filled store: a big zone, or many zones of ten records.
 type fixture struct{ records, zones int }
 
 func (f fixture) nameOf() string {
@@ -53,8 +52,7 @@ func (f fixture) nameOf() string {
 	return fmt.Sprintf("records-%d", f.records)
 }
 
-// keepSnapshot fills a store, unless done before, and returns the path of its snapshot. The name contains the storage
-// format, so another format is filled anew.
+// keepSnapshot fills a store, unless done before for this storage format, and returns its snapshot's path.
 func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.nameOf()+".db")
 	if _, err := os.Stat(kept); err == nil {
@@ -68,7 +66,7 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return "", err
 	}
-	// In a separate process: the memory of ledger and etcd would be measured too.
+	// In a separate process, whose memory is not measured.
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -83,7 +81,6 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	return kept, nil
 }
 
-// fillStore writes through a ledger in this process and keeps a snapshot.
 func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 	m, err := startMember(dir)
 	if err != nil {
@@ -144,7 +141,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 			if _, err := s.CreateZone(z); err != nil {
 				return err
 			}
-			// In parallel, so that they form a batch of the zone.
+			// In parallel: a batch.
 			_, _, err := figures.Callers(ctx, 10, 10, func(ctx context.Context, j int) error {
 				return record(ctx, namespace, z.Name, fmt.Sprintf("%s-r%d", z.Name, j), fmt.Sprintf("r%d", j), 10*i+j)
 			})

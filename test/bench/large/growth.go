@@ -104,7 +104,7 @@ func (s *server) makeOperations(label, zone string) []operation {
 	}
 }
 
-// measureWrites measures writes by a lone caller and by many, and leaves the zone unchanged.
+// measureWrites leaves the zone unchanged.
 func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
 	out := map[string]float64{}
 	for _, op := range s.makeOperations(label, zone) {
@@ -129,8 +129,7 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass affects all records of the zone, and measures the delay of the zone, the rate of its records, and a
-// neighbour's writes.
+// measureMass affects all records, and measures the zone's delay, the rate of its records, and a neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -190,8 +189,7 @@ func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *se
 	}
 }
 
-// neighbour has the durations of another zone's writes, and of reads of these writes, which the watch cache answers
-// after the write.
+// neighbour has the durations of another zone's writes, and of their reads from the watch cache.
 type neighbour struct{ creates, reads []time.Duration }
 
 func (s *server) createSingly(ctx context.Context, label string, into *neighbour) error {

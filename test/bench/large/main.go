@@ -19,18 +19,18 @@ import (
 )
 
 type plan struct {
-	// Sizes of the big zone, ascending; the first is the base of comparison.
+	// Sizes of the big zone, ascending; the first is the base.
 	Sizes []int
-	// Zones of ten records each, in up to a thousand namespaces; 0: none.
+	// Zones of ten records, in up to a thousand namespaces; 0: none.
 	Zones int
-	// Rounds of writes, each with Writes of a lone caller and Burst of many callers.
+	// Rounds of writes, each Writes by a lone caller and Burst by many.
 	Rounds, Writes, Burst int
-	// Rest is idle time before memory is measured.
+	// Rest precedes the measurement of memory.
 	Rest time.Duration
-	// Mass is the number of records of a withdrawn delegation; 0: none.
+	// Mass is a withdrawn delegation's number of records; 0: none.
 	Mass    int
 	Program string
-	// Fixtures keeps filled stores; Dir has the servers' files.
+	// Fixtures keeps filled stores; Dir has servers' files.
 	Fixtures, Dir string
 	// Profiles is the directory of heap profiles after each start; empty: none.
 	Profiles string

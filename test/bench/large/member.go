@@ -20,8 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd in this process for filling, without connections and fsync: after a power failure, it is filled
-// anew.
+// member is an etcd in this process for filling, without fsync: after a power failure, it is filled again.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client
@@ -60,13 +59,13 @@ func (m *member) stop() {
 	m.server.Close()
 }
 
-// writeSnapshot writes the store to path, compacted and defragmented, as a server has it after a while.
+// writeSnapshot writes the store, compacted and defragmented, as after a while.
 func (m *member) writeSnapshot(ctx context.Context, path string) (err error) {
 	now, err := m.client.Client.Get(ctx, "compact")
 	if err != nil {
 		return err
 	}
-	// Once, not at intervals: each compaction reads the whole store.
+	// Once: each compaction reads the whole store.
 	if _, err := m.client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
 		return err
 	}

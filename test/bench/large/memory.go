@@ -17,12 +17,12 @@ import (
 )
 
 type memory struct {
-	// live is the octets in use after a collection.
+	// live is octets in use after a collection.
 	live    float64
 	mallocs float64
 }
 
-// measureMemory collects the server's garbage and reads the remaining memory.
+// measureMemory collects garbage first.
 func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	return m, nil
 }
 
-// writeHeapProfile writes the server's heap after a collection to DIR/NAME.heap, for go tool pprof.
+// writeHeapProfile writes DIR/NAME.heap after a collection, for go tool pprof.
 func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	profile, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ var reads = []struct {
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", readEntries}, {"axfr", transferZone}}
 
-// measureReads also stops halfway, to measure the server's memory for such a reader.
+// measureReads also stops halfway, to measure the memory for such a reader.
 func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
@@ -91,8 +91,7 @@ func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// transferZone counts records by the message headers (RFC 5936 §2.2), without parsing, which would take most of the
-// time.
+// transferZone counts records by the message headers (RFC 5936 §2.2): parsing would take most of the time.
 func transferZone(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {

@@ -67,7 +67,7 @@ func (r report) printReport(out io.Writer) {
 	r.perRecord(out)
 	var targets []figures.Target
 	compared := []string{"zones/"}
-	if n := len(r.plan.Sizes); n > 1 { // the first is the base of comparison
+	if n := len(r.plan.Sizes); n > 1 { // the first is the base
 		compared = append([]string{nameFigure(r.plan.Sizes[n-1], "")}, compared...)
 	}
 	for _, where := range compared {
@@ -87,7 +87,7 @@ func (r report) printReport(out io.Writer) {
 	r.Targets(out, targets, nil)
 }
 
-// perRecord prints the cost of another record: the difference between the largest and the smallest size.
+// perRecord prints the cost of another record, from the largest and the smallest size.
 func (r report) perRecord(out io.Writer) {
 	small, large := r.plan.Sizes[0], r.plan.Sizes[len(r.plan.Sizes)-1]
 	var table [][]string

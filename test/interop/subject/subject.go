@@ -27,14 +27,14 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Loopback is the allowed prefix for transfers.
+// Loopback is allowed to transfer.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
 // Outside is a loopback address not in Loopback.
 var Outside = netip.MustParseAddr("127.99.0.1")
 
-// Zone makes a zone of the default view from a master file with one SOA. The name is the uid, so new text replaces
-// the old zone in a Set.
+// Zone makes a zone of the default view from a master file with one SOA. The name is the uid: new text replaces the
+// old zone in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
 	header, s, sets, err := parseZone(text)
@@ -108,7 +108,7 @@ func readSOA(rr zonefile.RR) (content.Header, serial.Serial, error) {
 	}, serial.Serial(n[0]), nil
 }
 
-// Step returns the step that removes and adds rows. Added RRsets have a TTL of 300 s.
+// Step returns the step that removes and adds rows, new RRsets with a TTL of 300 s.
 func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) content.Step {
 	t.Helper()
 	type key struct {
@@ -165,7 +165,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is for peers from classes. A configured address is kept.
+// StartClasses is for peers from classes. It keeps a configured address.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})

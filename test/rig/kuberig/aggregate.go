@@ -24,7 +24,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Names in the install manifests.
 const (
 	InstallNamespace = "kubizone-system"
 	ServerName       = "kubizone-apiserver" // service account and service
@@ -35,7 +34,7 @@ var groups = []string{"kubi.zone", "bind9.kubi.zone"}
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// Namespace creates a namespace, or accepts the existing namespace.
+// Namespace creates a missing namespace.
 func (k *Kube) Namespace(ctx context.Context, name string) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -117,8 +116,8 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are the rights of an aggregated server for admission, flow control and watching namespaces, beside those
-// of extension-apiserver-authentication-reader and system:auth-delegator.
+// delegated are an aggregated server's rights for admission, flow control and namespaces, beside
+// extension-apiserver-authentication-reader and system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
@@ -131,7 +130,7 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate creates the service account of an aggregated server, and returns a kubeconfig for --kubeconfig,
+// Delegate creates an aggregated server's service account, and returns a kubeconfig for --kubeconfig,
 // --authentication-kubeconfig and --authorization-kubeconfig.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
@@ -227,8 +226,8 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 	return nil
 }
 
-// WaitAvailable waits until the APIService is available, or unavailable, and returns the reason and message of the
-// condition.
+// WaitAvailable waits until the APIService is available, or unavailable, and returns the condition's reason and
+// message.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -261,8 +260,8 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which lags behind
-// condition Established.
+// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, later than condition
+// Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -321,8 +320,8 @@ func checkDefinitions(ctx context.Context, client dynamic.Interface, found disco
 	return nil
 }
 
-// ServingHosts are the hosts of an aggregated server's certificate: kube-apiserver verifies the name of the Service,
-// direct clients the address.
+// ServingHosts are of an aggregated server's certificate: kube-apiserver verifies the Service's name, direct clients
+// the address.
 func ServingHosts() []string {
 	return []string{ServerName + "." + InstallNamespace + ".svc", "localhost", "127.0.0.1"}
 }

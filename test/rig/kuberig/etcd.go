@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Etcd is the only member of an etcd cluster, inside this process, on loopback.
+// Etcd is a sole member inside this process, on loopback.
 type Etcd struct {
 	Endpoint string // http://127.0.0.1:port, or https with client certificates
 
@@ -33,8 +33,8 @@ func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{})
 }
 
-// StartSecureEtcd is StartEtcd with TLS: the authority signs the member's certificate, and clients need a certificate
-// of that authority.
+// StartSecureEtcd is StartEtcd with TLS: the authority signs the member's certificate, and clients need one of its
+// certificates.
 func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) (*Etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.WatchProgressNotifyInterval = 5 * time.Second // the setting of clusters with consistent reads from caches
+	c.WatchProgressNotifyInterval = 5 * time.Second // as in clusters with consistent reads from caches
 	c.TickMs, c.ElectionMs = 20, 200
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	server, err := embed.StartEtcd(c)

@@ -18,10 +18,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Informer is client-go's, without code of the server under test, and counts the requests.
+// Informer is client-go's, without code of the server under test.
 type Informer struct {
 	mu      sync.Mutex
-	objects map[string]string // versions of objects, by namespace and name
+	objects map[string]string // versions by namespace and name
 	last    int64             // version of the last event
 	synced  chan struct{}
 	once    sync.Once
@@ -30,9 +30,9 @@ type Informer struct {
 
 type Informed struct {
 	Lists, Watches, Events int
-	// Whole counts the watches that begin with all objects (KEP-3157), and so replace a list.
+	// Whole counts watches that begin with all objects (KEP-3157), in place of a list.
 	Whole int
-	// Disorder counts the events whose version is not above that of the event before.
+	// Disorder counts events with a version not above the last.
 	Disorder int
 }
 

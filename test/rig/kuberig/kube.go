@@ -25,10 +25,10 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// FrontProxyName is the only common name accepted in the certificate of kube-apiserver's front proxy.
+// FrontProxyName is the only common name accepted in kube-apiserver's front-proxy certificate.
 const FrontProxyName = "front-proxy-client"
 
-// controllers are the controllers of kube-controller-manager that handle aggregated resources. None needs a node.
+// controllers handle aggregated resources, and need no node.
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
@@ -39,7 +39,7 @@ type KubeConfig struct {
 	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. Its garbage collector
 	// and quota see an aggregated API registered before at once, else within half a minute.
 	ControllerManager bool
-	// Controllers names further controllers of kube-controller-manager.
+	// Controllers names further controllers.
 	Controllers []string
 	// Args are further flags of kube-apiserver, ManagerArgs of kube-controller-manager.
 	Args, ManagerArgs []string
@@ -61,7 +61,7 @@ type Kube struct {
 	admin     *rest.Config
 }
 
-// StartKube returns when etcd and kube-apiserver are ready, with files below dir. The caller calls Close.
+// StartKube returns when etcd and kube-apiserver are ready. The caller calls Close.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (k *Kube) writeCertificates() error {
 	return nil
 }
 
-// StartControllerManager starts kube-controller-manager with controllers, and those of KubeConfig.
+// StartControllerManager starts it with controllers, and KubeConfig's.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
 	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
@@ -190,7 +190,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// kube-controller-manager serves with a self-signed certificate that clients cannot know.
+	// Its self-signed certificate cannot be verified.
 	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)
@@ -241,7 +241,7 @@ func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kub
 
 func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewForConfig(k.Admin()) }
 
-// Tenant returns a kubeconfig with a client certificate. The user has only the rights that RBAC grants.
+// Tenant returns a kubeconfig with a client certificate, and only RBAC's rights.
 func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
 	if _, err := k.makeClient(name, groups...); err != nil {
 		return "", err
@@ -268,7 +268,7 @@ func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.C
 	return ClientConfig(k.kubeconfigPath(name))
 }
 
-// writeKubeconfigIn writes the kubeconfig of a user. namespace is that of the context; empty: default.
+// writeKubeconfigIn: namespace is the context's; empty: default.
 func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
@@ -288,7 +288,7 @@ func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// FrontProxy returns the certificate by which an aggregated server trusts identity headers of kube-apiserver.
+// FrontProxy returns the certificate by which an aggregated server trusts kube-apiserver's identity headers.
 func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }

@@ -18,20 +18,20 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ServerConfig configures one replica of `kubizone apiserver` behind a control plane.
+// ServerConfig configures a replica of `kubizone apiserver`.
 type ServerConfig struct {
 	Program string // path of the kubizone binary
 	Kube    *Kube
-	// Kubeconfig is the server's client configuration for kube-apiserver, from Kube.Delegate.
+	// Kubeconfig is from Kube.Delegate.
 	Kubeconfig string
-	// Etcd is the endpoint shared by replicas; empty: an embedded member in the server's directory.
+	// Etcd is the replicas' endpoint; empty: an embedded member in the server's directory.
 	Etcd string
-	// Addr is the listening address; zero: a free loopback port.
+	// Addr zero is a free loopback port.
 	Addr netip.AddrPort
-	// Serving is the serving certificate; zero: from the cluster's authority, for ServingHosts.
+	// Serving zero is from the cluster's authority, for ServingHosts.
 	Serving rig.Pair
 	Args    []string // further flags
-	Env     []string // KEY=value, added to this process's environment
+	Env     []string // KEY=value, beside this process's
 }
 
 type Server struct {
@@ -42,8 +42,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer returns when ready, with files below dir. The caller calls Stop, Kill or Close. Without Etcd, a restart
-// on the same dir has the old data.
+// StartServer returns when ready. The caller calls Stop, Kill or Close. Without Etcd, a restart on the same dir has
+// the old data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *Server) Rotate(serving rig.Pair) error {
 	return err
 }
 
-// URL is the server's own, not the aggregator's.
+// URL is not the aggregator's.
 func (s *Server) URL() string { return "https://" + s.Addr.String() }
 
 func (s *Server) makeAnonymousConfig() *rest.Config {
@@ -114,7 +114,7 @@ func (s *Server) Pid() int { return s.process.Pid() }
 
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// SIGSTOP pauses the process with open connections, SIGCONT resumes.
+// Signal sends SIGSTOP, a pause with open connections, SIGCONT or another.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
 // Stop sends SIGTERM, as a kubelet does. If ctx ends first, the process is killed.
@@ -131,7 +131,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 }
 
-// Kill sends SIGKILL and waits for the exit, like a power failure.
+// Kill sends SIGKILL and waits, like a power failure.
 func (s *Server) Kill() { s.process.Kill() }
 
 func (s *Server) Close() error {

@@ -34,7 +34,7 @@ const longestPause = 30 * time.Second
 type container struct {
 	pod  *pod
 	spec *corev1.Container
-	// stop is closed to end the container for good; stopped is closed after the end.
+	// stop ends the container for good; stopped is closed afterwards.
 	stop, stopped chan struct{}
 
 	mu             sync.Mutex
@@ -144,7 +144,7 @@ func (c *container) endProcess(ctx context.Context) {
 	killOthers(process)
 }
 
-// killOthers kills the children left by a process: a container ends with the first process.
+// killOthers kills a process's children: a container ends with its first process.
 func killOthers(process *rig.Process) { _ = syscall.Kill(-process.Pid(), syscall.SIGKILL) }
 
 func (c *container) startProcess() (*rig.Process, error) {
@@ -187,7 +187,7 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 		}
 	}
 	user, group, further := userOf(spec, c.spec)
-	// A non-root process has no capability, and gains none on a file system without set-user-ID.
+	// A non-root process has no capability, and gains none without set-user-ID.
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.findRoot(), Credential: &syscall.Credential{Uid: user, Gid: group,
 		Groups: further}}
 	return command, nil
@@ -201,7 +201,7 @@ func (c *container) readImage() string {
 
 func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
 
-// makeRoot mounts the root: an overlay above this machine's files, with the image's program and the volumes.
+// makeRoot mounts an overlay above this machine's files, with the image's program and the volumes.
 func (c *container) makeRoot() error {
 	// A process forked meanwhile would inherit files opened for writing here until exec, and keep a mount from
 	// becoming read-only.
@@ -262,7 +262,6 @@ func (c *container) makeRoot() error {
 	return nil
 }
 
-// mountAt mounts source at a path of the root, and creates the path if missing.
 func (c *container) mountAt(source, target, kind string, flags uintptr, options string) error {
 	at := c.inRoot(target)
 	info, err := os.Stat(source)
@@ -293,7 +292,7 @@ func (c *container) remountReadOnly(target string) error {
 	return syscall.Mount("", c.inRoot(target), "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID, "")
 }
 
-// inRoot maps a path of the root to a path of this process. The symbolic link /var/run would lead out of the root.
+// inRoot maps a path of the root to this process's. The link /var/run would lead out of the root.
 func (c *container) inRoot(target string) string {
 	if below, is := strings.CutPrefix(target, "/var/run/"); is {
 		target = "/run/" + below

@@ -1,22 +1,21 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package noderig is a cluster node without containers: a kubelet, a proxy of Services and cluster DNS in one. A pod
-// is a network namespace, and each container a process with a root over that of this machine, so manifests run as
-// shipped: with rights, users, volumes, probes and Services. Unlike kuberig and the kubelet of test/fleet, noderig
-// needs root and Linux.
+// Package noderig is a cluster node without containers: a kubelet, a proxy of Services and cluster DNS. A pod is a
+// network namespace, and each container a process with a root over that of this machine: manifests run as shipped,
+// with rights, users, volumes, probes and Services. noderig needs root and Linux.
 //
 // It promises, beside the promises of package rig:
 //
-//  1. Tests run in namespaces of their own (Main), which go with all processes, mounts and files,
-//     however the test ended. Any number of packages run at the same time.
-//  2. A pod has the properties of its spec: user and groups, no capability, a read-only root,
-//     bound ServiceAccount tokens, volumes updated atomically, probes, preStop and grace. A spec
-//     with any other property visible to processes fails the test.
-//  3. A Service has a name and an address that is translated to ready pods. NetworkPolicies,
-//     resource limits and seccomp profiles are not enforced.
+//  1. Tests run in their own namespaces (Main), which go with all processes, mounts and files, however the test
+//     ended. Any number of packages run at the same time.
+//  2. A pod has the properties of its spec: user and groups, no capability, a read-only root, bound
+//     ServiceAccount tokens, volumes updated atomically, probes, preStop and grace. A spec with any other
+//     property visible to processes fails the test.
+//  3. A Service has a name and an address that is translated to ready pods. NetworkPolicies, resource limits and
+//     seccomp profiles are not enforced.
 //
-// It does not know the programs in the pods.
+// It does not know the pods' programs.
 //
 // Read main.go first, then node.go and pod.go.
 package noderig

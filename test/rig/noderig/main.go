@@ -24,30 +24,30 @@ import (
 )
 
 const (
-	// nodeEnv marks the first process of the namespaces; the value is a furniture in JSON.
+	// nodeEnv marks the namespaces' first process; the value is a furniture in JSON.
 	nodeEnv = "KUBIZONE_TEST_NODE"
-	// hostAddress is the node's address in the pod network.
+	// hostAddress is the node's in the pod network.
 	hostAddress = "10.0.0.1"
 	gateway     = "169.254.1.1"
 )
 
-// furniture has the node's directory and programs, for the first process of the namespaces.
+// furniture has the node's directory and programs, for the first process.
 type furniture struct {
 	Dir      string
 	Programs map[string]string
 }
 
-// Programs maps the last part of an image's name to the path of the container's program.
+// Programs maps the last part of an image's name to a program's path.
 type Programs map[string]string
 
 var (
 	here furniture
-	// errAbsent is the reason why this process has no namespaces.
+	// errAbsent is why this process has no namespaces.
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs the tests of a package in new namespaces and returns the exit code. find returns the programs of
-// containers while the network is still reachable, and may build some into dir.
+// Main runs a package's tests in new namespaces and returns the exit code. find returns the containers' programs
+// while the network is still reachable, and may build some into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
 		if err := furnishNode(told); err != nil {
@@ -104,7 +104,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 		}
 		return 0, err
 	}
-	// go test sends SIGQUIT to a test that exceeds the time limit, for a dump of goroutines.
+	// go test sends SIGQUIT beyond the time limit, for a dump of goroutines.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
@@ -122,7 +122,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 	return 1, nil
 }
 
-// furnishNode sets up the network and directories of the node. The namespaces of this process clean up.
+// furnishNode sets up network and directories. The namespaces clean up.
 func furnishNode(told string) error {
 	if err := json.Unmarshal([]byte(told), &here); err != nil {
 		return err
@@ -149,7 +149,7 @@ func furnishNode(told string) error {
 			return err
 		}
 	}
-	// Packets to Services leave by host0 until they are translated: a bridge without ports accepts any.
+	// Packets to Services leave by host0 until translated: a bridge without ports accepts any.
 	return setNetwork("", "link set lo up", "link add host0 type bridge", "link set host0 up",
 		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
 }

@@ -30,7 +30,7 @@ import (
 
 const nodeName = "node"
 
-// With KubeConfig, pods reach kube-apiserver, and workload controllers run.
+// KubeConfig lets pods reach kube-apiserver, and runs workload controllers.
 func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,
@@ -53,10 +53,10 @@ type Node struct {
 	mu      sync.Mutex
 	running map[types.UID]*pod
 	placed  int
-	all     []*pod // also pods that have ended
+	all     []*pod // ended too
 }
 
-// StartNode runs the pods of a cluster with KubeConfig until ctx ends. Failures are reported to fail.
+// StartNode runs a cluster's pods until ctx ends. The cluster needs KubeConfig. Failures go to fail.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
 	if errAbsent != nil {
 		return nil, errAbsent
@@ -142,7 +142,7 @@ func (n *Node) reportFailure(err error) {
 	}
 }
 
-// findPods returns pods with a name prefix, also ended pods, oldest first.
+// findPods returns pods with a name prefix, ended ones too, oldest first.
 func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -193,8 +193,7 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids, in this PID namespace, of a container's processes, for the newest pod with a name
-// prefix.
+// Processes returns the ids, in this PID namespace, of a container's processes in the newest pod with a name prefix.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)
 	for _, p := range found[max(0, len(found)-1):] {

@@ -26,7 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// look is the interval at which a pod and the volumes are compared with their objects.
+// look is the interval at which pods and volumes are compared with objects.
 const look = 200 * time.Millisecond
 
 type pod struct {
@@ -34,7 +34,7 @@ type pod struct {
 	object           *corev1.Pod // as created
 	network, ip, dir string
 	containers       []*container
-	volumes          map[string]string // directories by volume name
+	volumes          map[string]string // directories by volume
 	tokens           map[string]string // by volume and path
 	shown            corev1.PodStatus  // last status written
 }
@@ -81,7 +81,7 @@ func (p *pod) runPod() error {
 	}
 }
 
-// checkSpec refuses a spec with a field that the node ignores but the pod's processes would see.
+// checkSpec refuses fields that the node ignores but processes would see.
 func (p *pod) checkSpec() error {
 	spec := &p.object.Spec
 	if len(spec.InitContainers)+len(spec.EphemeralContainers)+len(spec.HostAliases) > 0 || spec.HostNetwork || spec.HostPID || spec.HostIPC || spec.DNSConfig != nil {
@@ -142,7 +142,7 @@ func (p *pod) placePod() error {
 		"route add "+gateway+" dev eth0 scope link", "route add default via "+gateway+" dev eth0")
 }
 
-// inNetwork calls do in the pod's network namespace, which processes started by do inherit.
+// inNetwork calls do in the pod's network namespace, inherited by its processes.
 func (p *pod) inNetwork(do func() error) error {
 	network, err := os.Open(filepath.Join("/run/netns", p.network))
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *pod) inNetwork(do func() error) error {
 	}
 	failed := do()
 	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
-		return errors.Join(failed, err) // the thread ends with the goroutine, so no other goroutine gets it
+		return errors.Join(failed, err) // the thread ends with the goroutine: no other gets it
 	}
 	runtime.UnlockOSThread()
 	return failed
@@ -194,7 +194,7 @@ func (p *pod) releaseMounts() {
 	for _, c := range p.containers {
 		c.unmountAll()
 	}
-	_ = setNetwork("", "netns del "+p.network) // deletes both ends of the veth pair, and the route
+	_ = setNetwork("", "netns del "+p.network) // both ends of the veth pair, and the route
 }
 
 func (p *pod) showStatus(started bool) error {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// missing is the error for an object, or a key of an object, that a pod waits for.
+// missing: a pod waits for this object, or key of an object.
 type missing struct{ what string }
 
 func (m *missing) Error() string { return m.what + " is missing" }
@@ -67,7 +67,7 @@ func (p *pod) syncVolumes() error {
 	return nil
 }
 
-// file is a file of a volume. Only the container's user reads a token, regardless of the volume's mode.
+// file of a volume. Only the container's user reads a token, regardless of the volume's mode.
 type file struct {
 	data  []byte
 	token bool
@@ -166,7 +166,7 @@ func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.Key
 	return nil
 }
 
-// readToken requests a token of the pod's ServiceAccount, bound to the pod. Tokens outlive every test.
+// readToken requests a ServiceAccount token bound to the pod. Tokens outlive every test.
 func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection) (string, error) {
 	at := volume + "/" + of.Path
 	if token, ok := p.tokens[at]; ok {
@@ -243,7 +243,7 @@ func (p *pod) readEnvironment(c *corev1.Container) ([]corev1.EnvVar, error) {
 	return all, nil
 }
 
-// replaceFiles replaces all files of a directory at once, as a kubelet does: the symbolic link ..data moves to a new
+// replaceFiles replaces a directory's files at once, as a kubelet does: the symbolic link ..data moves to a new
 // directory.
 func replaceFiles(dir string, files map[string]file, mode os.FileMode, user, group int) error {
 	data := filepath.Join(dir, "..data")

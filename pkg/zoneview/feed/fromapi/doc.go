@@ -1,21 +1,21 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromapi feeds a zoneview.Set from the API: it watches Zones, reads each once as a whole (zones/entries),
-// and changes from then on (zones/changes).
+// Package fromapi feeds a zoneview.Set from the API: it watches Zones, reads each once (zones/entries), then its
+// changes (zones/changes).
 //
 // It promises:
 //
 //  1. The Set has only settled states (S7.2), each named by status.settledSerial.
-//  2. A zone that does not fit is counted and read again; its last state is served meanwhile. After several failed
-//     proofs, or if the server has no proof, the zone is frozen, and read again until a proof succeeds.
-//  3. After a 410 for a serial, the zone is read again from zones/entries. A Zone with a new UID is another zone; a
-//     deleted Zone leaves the Set. An absent server changes nothing in the Set.
-//  4. Bounded: at most eight reads at a time, one per zone; no stream but the watch. Failures are retried with growing
+//  2. A zone that does not fit is counted and read again; its last state is served meanwhile. After several
+//     failed proofs, or if the server has no proof, the zone is frozen, and read again until a proof succeeds.
+//  3. After a 410 for a serial, the zone is read again from zones/entries. A Zone with a new UID is another zone;
+//     a deleted Zone leaves the Set. An absent server changes nothing.
+//  4. At most eight reads run at a time, one per zone; no stream but the watch. Failures are retried with growing
 //     pauses that differ between zones.
 //
-// It does not know the readers of the Set. The ServiceAccount needs list and watch of zones, and get of
-// zones/entries and zones/changes.
+// It does not know the Set's readers. The ServiceAccount needs list and watch of zones, and get of zones/entries and
+// zones/changes.
 //
 // Read source.go first, then zone.go; definition.go decodes the answers.
 package fromapi

@@ -25,28 +25,28 @@ import (
 )
 
 const (
-	// parallel is the number of concurrent reads: well below half the seats that the server gives to a user.
+	// parallel reads are well below half the seats that the server gives to a user.
 	parallel = 8
-	// firstPause doubles with each failure of a zone, up to longestPause, plus a random part of up to 50 %.
+	// firstPause doubles with each failure of a zone, up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// From quietFailures failures of a zone in a row on, they are logged, and a failed proof freezes the zone: a
-	// restarting server is ordinary.
+	// From quietFailures of a zone in a row on, they are logged, and a failed proof freezes the zone: a restarting
+	// server is ordinary.
 	quietFailures = 3
 )
 
-// Config has the source and target of zones. Client, Zones and Set are required.
+// Config of a Source. Client, Zones and Set are required.
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1. Do not limit queries per second: parallel is the limit.
 	Client rest.Interface
-	// Zones is the informer, started by the caller. The source reads only names, labels and status, so a transform
-	// may drop the rest.
+	// Zones is the informer, started by the caller. Only names, labels and status are read: a transform may drop the
+	// rest.
 	Zones informers.ZoneInformer
 	// Set is written by this source alone.
 	Set *zoneview.Set
-	// Interest reports whether a zone belongs in the Set, after the transform of Zones. nil: every zone.
+	// Interest reports whether a zone belongs in the Set; nil: every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Registry receives the metrics; nil: none.
+	// Registry may be nil: no metrics.
 	Registry metrics.KubeRegistry
 }
 
@@ -57,11 +57,11 @@ type Source struct {
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
-	// keepUp is the interval of reads during a proof: the server keeps the steps of a busy zone only for seconds.
+	// keepUp is the interval of reads during a proof: the server keeps a busy zone's steps only for seconds.
 	keepUp time.Duration
 }
 
-// New returns a source that receives Zones from now on. New fails if the informer has stopped.
+// New returns a source that receives Zones from now on. It fails if the informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -99,10 +99,10 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 	return wait.Jitter(j.TypedRateLimiter.When(zone), 0.5)
 }
 
-// Look has a zone checked again after a change of Interest.
+// Look checks a zone again after a change of Interest.
 func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
 
-// enqueue schedules a read of a zone. Events during a read lead to a single further read.
+// enqueue: events during a read lead to a single further read.
 func (s *Source) enqueue(object any, first bool) {
 	zone, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {

@@ -30,13 +30,12 @@ const (
 	changesTime = time.Minute
 )
 
-// Reasons to read a zone again.
 const (
 	misfit  = "misfit"
 	trimmed = "trimmed"
 )
 
-// wantedZone returns the Zone from the watch, nil if it does not belong in the Set.
+// wantedZone returns nil if the Zone does not belong in the Set.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -50,7 +49,7 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
-// updateZone updates a zone in the Set. Errors are retried.
+// updateZone returns errors to retry.
 func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
@@ -74,10 +73,8 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 	return s.countRestart(s.readZone(ctx, object, zone))
 }
 
-// isExpired reports a 410: the server no longer has a serial.
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// countRestart counts errors after which a zone is read again, and returns err.
 func (s *Source) countRestart(err error) error {
 	switch {
 	case errors.Is(err, zoneview.ErrMisfit):
@@ -91,7 +88,7 @@ func (s *Source) countRestart(err error) error {
 func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
-		// A restored store may have reached the same serial another way.
+		// A restored store may have reached this serial another way.
 		if zone.Status.Serial == zone.Status.SettledSerial && zone.Status.Hash != snapshot.Hash() {
 			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(),
 				zone.Status.Hash)
@@ -105,8 +102,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone reads a whole zone and puts it into the Set, proven, at its settled serial. During the proof it applies
-// further steps: the server keeps the steps of a busy zone only for seconds.
+// readZone puts a whole zone into the Set, proven, at its settled serial. During the proof it applies further steps:
+// the server keeps a busy zone's steps only for seconds.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
@@ -114,7 +111,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// A proof that ends after the zone was removed or replaced must not enter the Set.
+	// The proof of a zone removed or replaced since must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var proof chan error
@@ -129,7 +126,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
-			// The newest state was read. The settled state may be some steps earlier, or later by now.
+			// The newest state was read. The settled state may be earlier, or later by now.
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
@@ -153,7 +150,6 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 }
 
-// moveToSerial returns the state at a serial, from a snapshot some steps earlier or later.
 func (s *Source) moveToSerial(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot, settled serial.Serial) (
 	*zoneview.Snapshot, error) {
 	switch {

@@ -20,18 +20,17 @@ import (
 )
 
 const (
-	// failurePause is the time between a failure and the next pass.
+	// failurePause precedes the next pass.
 	failurePause = time.Second
-	// firstRetry is the time until frozen zones are read again, doubled up to longestRetry: a repaired zone needs no
-	// restart of the server, and a damaged store is not read all the time.
+	// firstRetry is when frozen zones are read again, doubled up to longestRetry: a repaired zone needs no restart,
+	// and a damaged store is not read all the time.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
 
-// errRetry ends a pass to read frozen zones again.
 var errRetry = errors.New("frozen zones are read again")
 
-// Source keeps a feed in step with the store. Keys of zones are UIDs.
+// Source keeps a feed in step with the store. Keys are UIDs.
 type Source struct {
 	*feed.Feed
 	follow       func(ctx context.Context, sink ledger.Sink) error
@@ -64,7 +63,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass follows the journal until a misfit, or until frozen zones are due again.
+// runPass ends at a misfit, or when frozen zones are due again.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -86,7 +85,6 @@ func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// pass is the sink of a listing and the journal after it.
 type pass struct {
 	*Source
 	ctx        context.Context
@@ -98,14 +96,14 @@ type pass struct {
 
 var _ ledger.Sink = (*pass)(nil)
 
-// Reset begins a listing. In the first listing of a pass, the feed may stay in sync.
+// Reset begins a listing. In a pass's first listing the feed may stay in sync.
 func (p *pass) Reset() {
 	p.listings++
 	p.unreadable = make(map[string]error)
 	p.BeginListing(p.listings == 1)
 }
 
-// Unreadable records a zone with an unreadable object.
+// Unreadable records an unreadable zone.
 func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[namespace+"/"+name] = err }
 
 // Base proves a zone in the background.
@@ -141,8 +139,8 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets merges RRsets with the same owner and type, such as records of the zone and glue of a child. sets are
-// in canonical order, and are overwritten.
+// mergeRRsets merges RRsets of an owner and type, such as records of the zone and a child's glue. sets are in
+// canonical order, and are overwritten.
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command standin is packaged by release tests in place of the programs, which take minutes to build.
+// Command standin replaces programs that take minutes to build.
 package main
 
 import (
