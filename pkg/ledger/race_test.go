@@ -556,3 +556,20 @@ func TestRace_zoneForgottenBesideItsQueue(t *testing.T) {
 	}
 	st.MustBeClean()
 }
+
+// A cascade decides a pending zone and leaves it as it is, and another server has changed the zone since this one read
+// it: the cascade writes nothing.
+func TestRace_aCascadeLeavesAPendingZoneOfAnotherServer(t *testing.T) {
+	st := store.New(t)
+	s, other := st.Server(), st.Server()
+	child := store.Zone("team", "child", "child")
+	child.Spec.ZoneRef = &v1alpha1.ZoneReference{Namespace: "infra", Name: "example"}
+	store.Must(s.CreateZone(child))
+	changed := store.Must(other.UpdateZone("team", "child", func(z *v1alpha1.Zone) { z.Spec.DomainName = "kid" }))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
+	s.Ledger.CarryOut(t.Context())
+	st.Settle()
+	if z := s.Zone("team", "child"); z.Spec.DomainName != "kid" || z.ResourceVersion != changed.ResourceVersion {
+		t.Errorf("the zone is %q at version %s, not kid at %s", z.Spec.DomainName, z.ResourceVersion, changed.ResourceVersion)
+	}
+}

@@ -30,6 +30,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	}
 	if c := b.change; c != nil {
 		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
+			b.addCompare(etcd.RevisionIs(key, b.Mod)) // the object is put as it is in memory
 			b.object = b.Base.DeepCopy()
 			com.placer.PlaceZone(b.object, c)
 			err = b.putZone(ctx, key, b.object)

@@ -99,17 +99,18 @@ func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Re
 			return err
 		}
 		w := box.com.WriteOf("zones", o, mod)
-		w.Was, w.Hint, w.Item, w.Ask = o, w.Key, item, decide
+		w.Was, w.Hint, w.Item = o, w.Key, item
+		w.Ask = func(seen *law.Seen) law.Outcome {
+			out := decide(seen)
+			box.dropUnchanged(out.Plan, o)
+			return out
+		}
 		w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 			if plan.Zone == nil {
 				return nil, nil, nil
 			}
 			placed := o.DeepCopy()
 			box.placer.PlaceZone(placed, plan.Zone)
-			if apiequality.Semantic.DeepEqual(placed.Status, o.Status) && len(plan.Writes) == 0 {
-				plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
-				return nil, nil, nil
-			}
 			data, err := box.mem.Zones.Encode(ctx, w.Key, placed)
 			op := etcd.OpPut(w.Key, data)
 			return &op, placed, err
@@ -124,5 +125,17 @@ func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Re
 			box.PayNow(ctx, w.Plan.PendingCuts)
 			return nil
 		}
+	}
+}
+
+// dropUnchanged removes the zone from a plan that leaves its object and facts as they are. The batch must not see such
+// a zone: it would put the object from memory, of which the decision read nothing.
+func (box *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
+	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
+		return
+	}
+	placed := o.DeepCopy()
+	if box.placer.PlaceZone(placed, plan.Zone); apiequality.Semantic.DeepEqual(placed.Status, o.Status) {
+		plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
 	}
 }
