@@ -198,7 +198,8 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	}
 	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
 	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		log.Error(err, "The API refuses what is to be written; it is tried again") // for example, the controller's role is of an older version
+		// For example, the controller's role is of an older version.
+		log.Error(err, "The API refuses what is to be written; it is tried again")
 	} else {
 		log.V(2).Info("an object is tried again", "err", err)
 	}

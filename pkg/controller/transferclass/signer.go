@@ -35,8 +35,8 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigner marks the peers of a signer, to whom alone signed zones go. A signer waits for a key that no other server
-// has: that server could transfer the unsigned zone.
+// markSigner marks the peers of a signer, the only receivers of signed zones. A signer waits for a key that no other
+// server has: that server could transfer the unsigned zone.
 func (s *Selected) markSigner(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {
