@@ -88,7 +88,7 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 			if slices.Contains(banned, part) {
 				t.Errorf("%s: %q says nothing about what lives there; name it by its noun or its task", p.trimModule(), part)
 			}
-			// Commands have dashes, and test directories are named by what must hold.
+			// Commands have dashes, and the names of test directories are statements.
 			if strings.ContainsAny(part, "_-") && matchesPattern("pkg/...", p.trimModule()) {
 				t.Errorf("%s: %q is more than one word", p.trimModule(), part)
 			}
@@ -99,7 +99,7 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 // isProgram: no package imports a program, and its help text explains it.
 func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
-// TestPackages_explainThemselves: doc.go names the content, numbered promises, the things that the package does not
+// TestPackages_explainThemselves: doc.go names the content, numbered promises, the matters that the package does not
 // know, and the file to read first.
 func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
