@@ -17,7 +17,7 @@ import (
 )
 
 // S6.11: the API server is asked to pass a secondary that answered this process with a signature, in a class in force:
-// once for each answer, and again once its serial is accepted.
+// once for each answer, and again once the serial is accepted.
 func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100}}
 	at := time.Unix(1000, 0)

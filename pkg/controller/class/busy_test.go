@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S9.2: a 429 returns at once with its delay; client-go retries nothing meanwhile.
+// S9.2: a 429 returns at once with the delay; client-go retries nothing meanwhile.
 func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,8 +56,8 @@ func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: a zone whose namespace has used up its budget is retried after the delay that the server asked for. Meanwhile
-// the worker processes other zones.
+// S9.2: a zone in a namespace without budget is retried after the delay from the server. Meanwhile the worker processes
+// other zones.
 func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

@@ -54,8 +54,8 @@ func (s *secretsOf) setSecret(name, data string) {
 }
 
 // Of classes with different keys of the same name, the first user of the name is served. The others, even older ones,
-// report the class that has the name and the next step (attack 105). The user keeps the name while paused or without
-// its Secret, and after a restart, until its key or the class goes.
+// report the class that has the name and the next step (attack 105). The user keeps the name while paused or without a
+// Secret, and after a restart, until the key or the class goes.
 func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

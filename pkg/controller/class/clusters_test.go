@@ -204,7 +204,7 @@ func (w *teams) finalizersOf(namespace, cluster string) []string {
 var edgeCluster = v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}
 
 // S11.30: clusters of the same name in two namespaces, and a DNSClass of that name, each have their own zones. A
-// cluster created again with another UID receives its zones again.
+// cluster created again with another UID receives the zones again.
 func TestController_clustersShareNothing_S11_30(t *testing.T) {
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "class", ResourceVersion: "1", Generation: 1}}
 	of.Spec.Bind9, of.Spec.Namespaces = &v1alpha1.Bind9Provider{}, &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
@@ -239,7 +239,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 			}
 		}
 
-		// A deleted cluster keeps its finalizer until its zones are removed.
+		// A deleted cluster keeps the finalizer until all zones are removed.
 		w.deleteCluster("team-a", "edge")
 		w.passTime(farewellTime - time.Second)
 		w.expectZones("just deleted", "a")
@@ -263,7 +263,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.expectReady("made again", zoneA, "Delivered")
 		w.expectReady("made again", zoneB, "Delivered")
 
-		// The controller forgets a cluster that no zone names, and its metrics.
+		// The controller forgets a cluster that no zone names, with all metrics.
 		for _, zone := range []*v1alpha1.Zone{zoneA, absent} {
 			patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}})
 			w.mustSucceed(err)

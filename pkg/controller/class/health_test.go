@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// told returns the errors that the test sets.
+// told returns the errors set by the test.
 type told struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]
@@ -123,7 +123,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 	}
 }
 
-// able has the abilities that the test sets, and proves nothing.
+// able has the abilities set by the test, and proves nothing.
 type able struct {
 	*deliverytest.Memory
 	can delivery.Abilities

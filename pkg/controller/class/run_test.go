@@ -47,7 +47,7 @@ func newController(t *testing.T, client *fake.Clientset) *Controller {
 	return must.Get(New(completeConfig(Config{Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{})})))(t)
 }
 
-// completeConfig fills in fields that a test leaves open.
+// completeConfig fills in fields not set by the test.
 func completeConfig(config Config) Config {
 	config.Identity = "me"
 	if config.Secrets == nil {
@@ -69,7 +69,7 @@ func completeConfig(config Config) Config {
 	return config
 }
 
-// runController runs a controller until end, which waits until all its goroutines have ended.
+// runController runs a controller until end, which waits for all goroutines.
 func runController(t *testing.T, client *fake.Clientset, config Config) (ctx context.Context, end func()) {
 	t.Helper()
 	informers := externalversions.NewSharedInformerFactory(client, 0)

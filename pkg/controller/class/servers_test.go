@@ -126,8 +126,8 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 	})
 }
 
-// Every second, servers are asked for the zone that they confirmed last. If a server has lost it, the zones of its
-// class are compared within seconds instead of an hour.
+// Every second, servers are asked for their last confirmed zone. If a server has lost the zone, all zones of the class
+// are compared within seconds instead of an hour.
 func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
