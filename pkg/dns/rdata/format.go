@@ -78,7 +78,7 @@ type format struct {
 
 	// Derived.
 	names   uint64 // bit set of the positions of names
-	gateway bool // a name in type 3
+	gateway bool   // a name in type 3
 	syntax  syntax
 }
 
