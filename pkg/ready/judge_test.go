@@ -58,8 +58,8 @@ func TestClassesOf(t *testing.T) {
 		{"", "others", "", "", "InvalidConfiguration", "", "others"},
 		{"", "going", "", "", "DNSClassNotFound", "going", "going"},
 		{"", "others none", "", "none", "InvalidConfiguration", "others", "others"},
-		// S1.9: a class delivers the default view, or the views that it names. A name in a class belongs to the default
-		// view alone.
+		// S1.9: a class delivers the default view, or the views that it names. If a class delivers the zone of the
+		// default view, no namesake in another view has that class.
 		{"inside", "", "", "inside", "", "usual", "usual"},
 		{"outside", "", "", "", "", "usual", "usual"},
 		{"inside", "usual views", "", "views", "InvalidConfiguration", "usual views", "usual"},

@@ -36,7 +36,7 @@ const (
 	retryInterval = time.Second
 )
 
-// New returns a Confirmer with registered metrics.
+// New returns a Confirmer, and registers metrics in config.Registry.
 func New(config Config) *Confirmer {
 	return &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
 }

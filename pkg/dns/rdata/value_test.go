@@ -682,7 +682,7 @@ func TestParams_twin(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(text, "key7=") {
-			return // RFC 9460 §2.1 allows the value, miekg/dns rejects it
+			return // RFC 9460 §2.1 allows the value, miekg/dns does not
 		}
 		theirs, err := packByLibrary(rt, text, origin)
 		if err != nil || !equalButCase(wire, theirs) {
