@@ -50,7 +50,7 @@ type Zone struct {
 	Retain bool
 	// Paused: nothing is delivered. Removals go on.
 	Paused bool
-	// Request asks for an immediate comparison and retry, if it differs from State.Request.
+	// Request, if different from State.Request, asks for an immediate comparison and retry.
 	Request string
 	// Frozen is the serial to stay at, 0 for none: a terminating namespace deletes its records first.
 	Frozen serial.Serial

@@ -27,8 +27,8 @@ type Provider interface {
 	// waits no longer than that for servers to follow, reports their serials, and is called again. The report is
 	// valid beside an error too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there,
-	// plan.Changes further ones possibly there, with an empty After.
+	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there, plan.Changes
+	// those possibly there besides, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot tell its content.
 	// Beside ReasonInvalidConfiguration, Drift.Servers has the remaining servers.
@@ -48,7 +48,7 @@ type Provider interface {
 // Abilities are the differences between providers, used in place of the kind. They are no optional interfaces, which
 // a wrapper could hide unnoticed.
 type Abilities struct {
-	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's.
+	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise Verify asks only for the zone's.
 	Lists bool
 	// OwnApexNS: the provider has its own NS at the apex; the zone's are not written, removed or compared.
 	OwnApexNS bool
@@ -220,7 +220,7 @@ type Report struct {
 	Remains bool
 }
 
-// Server is the row of one server.
+// Server is the row of a server.
 type Server struct {
 	Name string
 	// Serial of the zone there, 0 for none or unknown.
@@ -239,7 +239,7 @@ func (s Server) Alike(other Server) bool {
 	return s.Name == other.Name && s.Serial == other.Serial
 }
 
-// Failure is one refused RRset.
+// Failure is a refused RRset.
 type Failure struct {
 	Name name.Name
 	Type rdata.Type

@@ -33,7 +33,7 @@ type State struct {
 	Intent                   *Intent
 	Servers                  []Server
 	Failed, Skipped          int
-	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: it failed for more than these.
+	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: the attempt failed for more.
 	Refused     []Failure
 	FailedWhole bool
 	// Digests has RRsetKey.Digest of the RRsets refused beyond Refused, MaxDigests at most, ascending.
@@ -89,7 +89,7 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether both are of one worker and serial. A worker has one attempt at a time.
+// Same reports whether both are of the same worker and serial. A worker has one attempt at a time.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other

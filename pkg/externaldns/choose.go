@@ -298,8 +298,9 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused ones, and
-// Admitted ones whose Record stays although external-dns names another object. judged adds the server's verdict.
+// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused candidates,
+// and Admitted candidates whose Record stays although external-dns names another object. judged adds the server's
+// verdict.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, told []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {

@@ -163,7 +163,7 @@ type hook struct {
 	before func(r *http.Request) *protocol.Error
 	posts  []protocol.Record
 	calls  int
-	// stands has the records by path, if listing is supported.
+	// The records by path, if listing is supported.
 	stands map[string]protocol.Record
 }
 

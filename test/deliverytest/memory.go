@@ -57,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would; without Data it deletes.
+// Disturb writes as another client would; without Data, Disturb deletes.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

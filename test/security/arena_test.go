@@ -202,7 +202,7 @@ func (a *arena) joinTenant(ctx context.Context, namespace string) error {
 	if namespace == mallory {
 		// A right of many tenants (attack 74).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"*"}})
-		// The right that a Role for all subresources of zones gives (attack 84).
+		// The right given by a Role for all subresources of zones (attack 84).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/dnssec"}, Verbs: []string{"*"}})
 	}
 	if err := a.kube.Grant(ctx, namespace, user, rights...); err != nil {

@@ -295,7 +295,7 @@ func foreignScripts(t *testing.T, a *arena) {
 	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
 		spelling{"victim\u200d.example.", noName}, spelling{"xn--.example.", noName}, spelling{"xn--victim-.example.", noName}, spelling{"xn--a\u0301.example.", noName},
 		spelling{"\u0301victim.example.", noName}, spelling{"victim\u202eelpmaxe.", noName})
-	// A name that only looks like the victim's is another name, and granted in ASCII form.
+	// A name that only looks like the victim's is different, and granted in ASCII form.
 	for i, label := range []string{"vi\u0441tim", "e\u0301", "\u00e9"} {
 		name := fmt.Sprintf("label-%d", i)
 		domain := label + fmt.Sprint(i) + ".team.shared.example."

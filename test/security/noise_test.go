@@ -88,7 +88,7 @@ func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[st
 // noiseOf turns this program into a noisy tenant: namespace, pace and kubeconfig.
 const noiseOf = "KUBIZONE_TEST_NOISE_OF"
 
-// Main of that process ends after the end of input, once each kind was done, and prints the counts.
+// Main of this process ends after the end of input, once each kind was done, and prints the counts.
 func makeNoise(of string) error {
 	namespace, rest, _ := strings.Cut(of, " ")
 	limit, kubeconfig, _ := strings.Cut(rest, " ")

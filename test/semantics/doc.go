@@ -19,5 +19,5 @@
 //
 // It does not know whether a test proves the sentence.
 //
-// Read table.go: it defines how a test names a sentence.
+// Read table.go, which defines how a test names a sentence.
 package main

@@ -78,7 +78,7 @@ func readTable(root fs.FS) (*table, error) {
 	}
 	for _, p := range scenarios {
 		if len(packages[path.Dir(path.Dir(p))]) == 0 {
-			continue // no test runs it
+			continue // run by no test
 		}
 		text, err := fs.ReadFile(root, p)
 		if err != nil {

@@ -37,7 +37,7 @@ type decoder struct {
 	creater runtime.ObjectCreater
 }
 
-// Decode explains the error of the decoder. A strict decoding error keeps its kind and its duplicate fields.
+// Decode explains the error of the decoder. A strict decoding error keeps kind and duplicate fields.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	object, kind, err := d.Decoder.Decode(text, defaults, into)
@@ -118,7 +118,7 @@ func Explain(value any, of reflect.Type, path string, strict bool) (faults []err
 	return faults[:min(len(faults), most)]
 }
 
-// kinds maps the Go types of Read's values to words; wants maps the kind or type of a field to its values.
+// kinds maps the Go types of Read's values to words; wants maps the kind or type of a field to the accepted values.
 var (
 	kinds = map[string]string{"bool": "bool", "string": "string", "json.Number": "number", "[]interface {}": "list",
 		"map[string]interface {}": "object"}
@@ -129,7 +129,7 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of a field by its JSON name, nil and why if unknown.
+// findField returns the type of a field by JSON name, nil and why if unknown.
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""

@@ -36,7 +36,7 @@ const (
 	retryInterval = time.Second
 )
 
-// New returns a Confirmer and registers its metrics.
+// New returns a Confirmer, and registers metrics in config.Registry.
 func New(config Config) *Confirmer {
 	return &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
 }
@@ -142,7 +142,7 @@ func (l *leader) followFrozen(ctx context.Context) {
 	}
 }
 
-// workNext returns false to end its worker.
+// workNext returns false to end the worker.
 func (l *leader) workNext(ctx context.Context) bool {
 	uid, end := l.queue.Get()
 	if end {

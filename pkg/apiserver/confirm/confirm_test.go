@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// stored has Records by name, each in the namespace of its annotation, and the order in which they were written.
+// stored has Records by name, each in the namespace of the annotation, and the order of writes.
 type stored struct {
 	mu      sync.Mutex
 	records map[law.Ref]*v1alpha1.Record
@@ -128,7 +128,7 @@ func (l *leader) confirmSerial(t *testing.T, serial int64) {
 	must.Succeed(t, l.index.Deliveries.GetStore().Add(one))
 }
 
-// addRecord stores a Record in the zone as it was written, and tracks it.
+// addRecord stores a Record in the zone, and tracks the Record.
 func (s *stored) addRecord(l *leader, namespace, object string, serial int64, status metav1.ConditionStatus, reason string) {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(namespace + object), Generation: 1}
 	record := &v1alpha1.Record{ObjectMeta: meta, Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: object + ".example.org.", Serial: serial,
@@ -149,8 +149,8 @@ func (s *stored) countReady(status metav1.ConditionStatus) (n int) {
 	return n
 }
 
-// A Record becomes Ready with the serial of the Delivery, not before, and none is written without need. What etcd
-// refuses is due again.
+// A Record becomes Ready with the serial of the Delivery, not before, and no Record is written without need. Records
+// refused by etcd are due again.
 func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)
@@ -175,7 +175,7 @@ func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 	}
 }
 
-// A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by one page.
+// A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by a page.
 func TestTurn_takesNamespacesInTurn(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)

@@ -83,8 +83,8 @@ type change struct {
 	deleted, reset bool
 }
 
-// followRecords queues changes until the watch or ctx ends, and returns the resourceVersion to continue after, or ""
-// to begin again. It never waits for the tracker: the watch cache closes slow watches.
+// followRecords queues changes until the watch or ctx ends, and returns the resourceVersion to continue after, or "" to
+// begin again. The tracker never blocks followRecords: the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -211,7 +211,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		}
 	}
 	if uid == "" {
-		// Its Ready is decided with its content.
+		// Ready of a Record in no zone is decided with the content.
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}

@@ -28,7 +28,7 @@ const (
 	pageRecords = 128
 )
 
-// takeTurn judges a zone, writes some of its due Records, and enqueues the zone if more are left.
+// takeTurn judges a zone, writes some due Records, and enqueues the zone if more are left.
 func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	now := l.judgeZone(uid)
 	if uid != "" && now == nil {
@@ -68,7 +68,7 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	defer l.mu.Unlock()
 	switch {
 	case len(z.due)+len(z.pages) == 0 && !z.scans:
-		if len(z.stalls) > 0 { // the queue keeps one time for each zone
+		if len(z.stalls) > 0 { // the queue keeps a single time for each zone
 			l.queue.AddAfter(uid, time.Until(z.stalls[0].at))
 		}
 	case left:
@@ -108,7 +108,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a zone. Its Records are tracked again when released.
+// dropZone forgets a zone. The Records are tracked again when released.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +151,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// chooseDue takes up to turnRecords Records: a page of each namespace in turn, its latest changes first. The caller
+// chooseDue takes up to turnRecords Records: a page of each namespace in turn, the latest changes first. The caller
 // holds mu.
 func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}

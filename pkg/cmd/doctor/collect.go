@@ -372,7 +372,7 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// askDirect accepts any certificate: it is under test, and no secret is sent.
+// askDirect accepts any certificate: the certificate is under test, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

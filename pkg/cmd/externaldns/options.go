@@ -148,7 +148,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.Client = p.records.RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns has to close idle connections first, after 90 s: a POST on a closed one makes it exit.
+		// external-dns has to close idle connections first, after 90 s: a POST on a closed connection makes it exit.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })

@@ -47,7 +47,7 @@ const (
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
-// provider serves one request of external-dns at a time.
+// provider serves requests of external-dns in turn.
 type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
@@ -261,7 +261,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant: a name, a budget, a conflict. nil: the API
+// readAnswer returns the status of a refusal that concerns a single tenant: a name, a budget, a conflict. nil: the API
 // is unavailable, or rejects this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
@@ -286,7 +286,7 @@ func readRefusal(err error) string {
 	return cmp.Or(refusal.Messages(refusal.OfStatus(*said)), http.StatusText(int(said.Code)))
 }
 
-// change has the writes for a name of a namespace. Types that replace each other change in one step.
+// change has the writes for a name of a namespace. Types that replace each other change together.
 type change struct {
 	namespace      string
 	create, update []*externaldns.Candidate
@@ -351,7 +351,7 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	}
 }
 
-// sortChanges groups changes by namespace and name. A Record keeps its namespace; a new one goes into the object's.
+// sortChanges groups changes by namespace and name. A Record keeps its namespace; a new Record goes into the object's.
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	at := func(namespace string, fqdn name.Name) *change {

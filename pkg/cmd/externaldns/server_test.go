@@ -349,7 +349,7 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 						if time.Now().After(end) {
 							t.Fatalf("%s: there is no Event", what)
 						}
-						send() // the former cycle still sends Events, so a later one continues
+						send() // the former cycle still sends Events; a later cycle continues
 					}
 				}
 			}
@@ -451,8 +451,8 @@ func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	})
 }
 
-// E2: 5,000 refused or unanswered names of one namespace keep no name of 39 others out of the answer. Refusals delay
-// the answer by at most a tenth.
+// E2: 5,000 refused or unanswered names of a namespace keep no name of 39 others out of the answer. Refusals delay the
+// answer by at most a tenth.
 func TestRun_isFair(t *testing.T) {
 	t.Parallel()
 	const others, each, latency = 39, 25, 10 * time.Millisecond

@@ -35,7 +35,7 @@ func (n *noted) listLines() []string {
 	return slices.Clone(n.said)
 }
 
-// S8.6: that something may remain at a provider is told beside what else became of the attempt.
+// S8.6: names that may remain at a provider get an Event of their own, besides the Event for the attempt.
 func TestAnnounce_tellsWhatRemains_S8_6(t *testing.T) {
 	for _, row := range []struct {
 		event delivery.Event
@@ -54,7 +54,7 @@ func TestAnnounce_tellsWhatRemains_S8_6(t *testing.T) {
 	}
 }
 
-// TestAnnounce_fitsTheNote: Kubernetes takes a note of at most 1,024 octets.
+// TestAnnounce_fitsTheNote: Kubernetes limits a note to 1,024 octets.
 func TestAnnounce_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	failed := delivery.Event{First: true, Key: delivery.Key{Class: "public"}}

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// The changes of a zone that stands are not taken for all that an ended one had (S3.5): the rest would stay at the
-// provider.
+// The changes of an existing zone are not read as the whole content of an ended zone (S3.5): the provider would keep
+// the rest.
 func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 	entry := func(of string) v1alpha1.Entry { return v1alpha1.Entry{FQDN: "example.org.", Type: of} }
 	for name, tc := range map[string]struct {

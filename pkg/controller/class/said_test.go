@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// logOf is what is logged from now on, each line once.
+// logOf captures the log from now on, each line once.
 func logOf(t *testing.T) *bytes.Buffer {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -34,8 +34,8 @@ func logOf(t *testing.T) *bytes.Buffer {
 	return log
 }
 
-// S6.17: what a provider says of an RRset, or by what code it refuses one, is in the log of the controller, without a
-// higher verbosity, once; and neither in the Ready of the Record nor in the Delivery, which tenants read.
+// S6.17: the words or the code with which a provider refuses an RRset are logged once, at default verbosity. Ready of
+// the Record and the Delivery, which tenants read, have neither.
 func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
@@ -77,7 +77,7 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	}
 }
 
-// The words of the provider, for which the status sends to the log, are there as an error, which every verbosity shows.
+// The status points to the log for the words of the provider: they are logged as an error, at every verbosity.
 func TestStore_logsWhyAClassFails(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dial connects to addresses named in classes, except those of this machine and its cloud.
+// Package dial connects to addresses named in classes, except those of this machine and the machine's cloud.
 //
 // It promises: (1) The checked address is the one connected to: the check follows the resolution, for each address of
 // a name and each connection, so a name that resolves differently later gains nothing. (2) An IPv4 address is found

@@ -314,8 +314,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class that the zone leaves, if it has the same target. False ends the
-// attempt: that class is at work, or the Store failed.
+// inheritState continues from the state of a class with the same target that the zone leaves. False ends the attempt:
+// that class is at work, or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {

@@ -89,7 +89,7 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// A server that lost a confirmed zone causes exactly one immediate comparison of every zone of its class.
+// A server that lost a confirmed zone causes a single immediate comparison of every zone of its class.
 func TestLoop_serverThatLostAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()

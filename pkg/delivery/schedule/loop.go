@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. Several changes during an attempt lead to one
-// further attempt. Safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes. Several changes during an attempt lead to a
+// single further attempt. Safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -62,7 +62,7 @@ type item struct {
 	// confirmed a serial of the zone; the zone leaves former classes after all classes in force have.
 	job
 	withdrawn, delivered bool
-	// changed is when the oldest undelivered change was seen, since the oldest unconfirmed one.
+	// changed is the time of the oldest undelivered change, since that of the oldest unconfirmed change.
 	changed, since time.Time
 	failing        bool
 	confirmed      serial.Serial
@@ -274,8 +274,8 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 // may answer in turns.
 const lostInterval = time.Minute
 
-// AskLast asks the servers of a class (Provider.AskLast). If one has lost a zone, each zone of the class is compared
-// at once.
+// AskLast asks the servers of a class (Provider.AskLast). If a server has lost a zone, each zone of the class is
+// compared at once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -515,7 +515,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
-				other.queue.enqueueJob(&other.job) // The other delivery may wait for this one.
+				other.queue.enqueueJob(&other.job) // The other delivery may wait for this delivery.
 			}
 		}
 	}

@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The worker that confirmed the last serial records no intent: one state write a change. After another worker's
-// serial the first change costs two.
+// The worker that confirmed the last serial records no intent: a change costs a single state write. After another
+// worker's serial the first change costs two.
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries with a right to each name in a class. A provider has a single zone of a name for all
-// views: two deliveries would mix their records there (H7). A delivery has the name in its state, and the name
-// claimed before. Guarded by Loop.mu.
+// names has the deliveries with a right to each name in a class. A provider has a single zone of a name for all views:
+// two deliveries would mix their records there (H7). A delivery has the name in the state, and the name claimed before.
+// Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are sorted by precedence: the first has the name. Others had the name before this process began.

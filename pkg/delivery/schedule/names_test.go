@@ -55,8 +55,8 @@ func (s *scene) restartWorker(zones ...delivery.Zone) {
 	synctest.Wait()
 }
 
-// H7: a provider has only one zone of a name. Of two Zones in different views the first delivered keeps the name,
-// also after a restart, until that Zone goes or leaves the class.
+// H7: a provider has a single zone of a name. Of two Zones in different views the first delivered keeps the name, also
+// after a restart, until that Zone goes or leaves the class.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	for _, leaves := range []string{"goes", "is gone", "another class", "retained"} {
 		for _, restarts := range []bool{false, true} {
@@ -275,7 +275,7 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 	})
 }
 
-// H7: after any operations on zones of a few names, each name has exactly one zone's content; the others report that.
+// H7: after any operations on zones of a few names, each name has the content of a single zone; the others report that.
 func TestLoop_fewNames_H7(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

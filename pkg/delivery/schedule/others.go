@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold adds a stored delivery, or with the zero State removes it: before Run each stored delivery, later the writes
-// of other workers. The delivery has its names until the Loop itself works on it. Of two deliveries of a name, the
-// earlier has precedence, and id decides for the same time.
+// Hold adds a stored delivery, or removes the delivery for a zero State: before Run each stored delivery, later the
+// writes of other workers. The delivery has its names until the Loop itself works on it. Of two deliveries of a name,
+// the earlier has precedence, and id decides for the same time.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +75,7 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// False if another delivery has the name: that delivery is told, and this one is retried when the name is free.
+// False if another delivery has the name: that delivery is told, and this delivery is retried when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()

@@ -140,8 +140,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run that saw the class at revision. pause is set if the provider asks all jobs to wait, worked if it
-// carried out a call.
+// endRun ends a run that saw the class at revision. pause is set if the provider asks all jobs to wait, worked after a
+// call.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

@@ -25,12 +25,12 @@ type confirmation struct {
 	server Secondary
 	uid    string
 	zone   name.Name
-	serial serial.Serial // as answered: of a signing secondary, its own
+	serial serial.Serial // as answered: a signing secondary has other serials
 	at     time.Time
 }
 
-// confirmationKept is the time after which a secondary without confirmations is not asked: it may have left the
-// class.
+// confirmationKept is the time after which a secondary without confirmations is not asked: the secondary may have left
+// the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

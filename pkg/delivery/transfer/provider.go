@@ -35,7 +35,7 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the class's catalog zone, used by Health; zero for none.
 	Catalog name.Name
-	// Claims maps names of TSIG keys to their use by the class (delivery.Abilities): a primary has one key of a name.
+	// Claims maps names of TSIG keys to the class's use of them (delivery.Abilities): a primary has one key of a name.
 	Claims map[string]string
 	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
 	// stored serial: a secondary may be notified before this process.
@@ -159,8 +159,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. If it answers without serving that zone, its
-// access to zones is unproven.
+// Health asks each secondary for the SOA of its catalog, or of the root. A secondary that answers without serving that
+// zone leaves access to zones unproven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w",
@@ -213,8 +213,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// With wait, each secondary is asked until it has the serial or followTimeout is over. A transfer from a signing
-// secondary may take longer.
+// With wait, each secondary is asked until followTimeout is over or the secondary has the serial. A transfer from a
+// signing secondary may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {

@@ -26,8 +26,8 @@ const (
 	// of each: servers behind a signer may lag by several.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far the class's pace may lag for the first transfer of a zone: after a start every zone has
-	// its first transfer, and a signer that times out for each would occupy all workers of the class.
+	// firstShare is how far the class's pace may lag for the first transfer of a zone: after a start every zone needs a
+	// first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
@@ -226,7 +226,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 			continue
 		}
 		if !plan.Serial.Ahead(one.serial) && known.soa != soa {
-			continue // The zone had another SOA before, or the signer changes it.
+			continue // The zone had another SOA before, or the signer changes the SOA.
 		}
 		known.addMatch(match{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}

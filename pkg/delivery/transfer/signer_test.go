@@ -217,7 +217,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	check := func(what string, plan delivery.Plan, confirmed serial.Serial, rows ...serial.Serial) {
 		t.Helper()
 		if confirmed == 0 {
-			plan.CallTimeout = time.Second // waits all of it
+			plan.CallTimeout = time.Second // waits the full timeout
 		}
 		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {
@@ -277,7 +277,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	s.signZone(0, fourth...)
 	check("an altered SOA", thirteen, 0, 13, 0)
 	s.changeServer(func() { s.soa = signerSOA })
-	// The signer loses its journal, then its store, then IXFR.
+	// The signer loses first the journal, then the store, then IXFR.
 	s.signZone(0, fourth...)
 	s.changeServer(func() { clear(s.history) })
 	check("no differences", thirteen, 13, 13, 13)

@@ -21,7 +21,7 @@ import (
 // noMark: the wire form has no relative names.
 const noMark = 0
 
-// chooseMark returns a one-octet label as the top of relative names, and its octet, which text does not contain, raw
+// chooseMark returns a one-octet label as the top of relative names, and the label's octet, absent from the text, raw
 // or escaped. decodeWire knows relative names by the mark, and leaves strings that look like names alone.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
@@ -93,7 +93,7 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic parses a number, or servers' mnemonic for it.
+// parseMnemonic parses a number, or a mnemonic of servers.
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
@@ -167,8 +167,8 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends a name's uncompressed wire form, in lower case. A relative name ends in top, its origin's wire
-// form.
+// appendName appends a name's uncompressed wire form, in lower case. A relative name ends in top, the wire form of the
+// origin.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {

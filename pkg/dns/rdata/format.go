@@ -78,7 +78,7 @@ type format struct {
 
 	// Derived.
 	names   uint64 // bit set of the positions of names
-	gateway bool   // a name if its type is 3
+	gateway bool   // a name in type 3
 	syntax  syntax
 }
 
@@ -181,7 +181,7 @@ var byNumber = func() (at [CAA + 1]*format) {
 	return at
 }()
 
-// formatOf returns nil for an unlisted type: its data is octets (RFC 3597).
+// formatOf returns nil for an unlisted type, whose data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]
@@ -261,8 +261,8 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming it
-// allows it (S4.5).
+// ByNumber reports whether the type has no format here: the data is octets (RFC 3597), and only a rule naming the type
+// allows such data (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // CheckRecord returns an error if the type cannot be a Record (S5.4).

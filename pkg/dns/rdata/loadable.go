@@ -29,7 +29,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound, but NSD rejects a zone file beyond it.
+		// RFC 8659 has no such bound, but NSD rejects a zone file beyond.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)

@@ -103,8 +103,8 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes a service parameter: by number if servers lack its name, with "=" even without a value, and with
-// an unquoted port.
+// writeParam writes a service parameter: by number if servers lack the name, with "=" even without a value, and with an
+// unquoted port.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

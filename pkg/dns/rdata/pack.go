@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs a zone's values like Value.Pack, but packs the origin once and does not resolve texts first. It is
+// Packer packs a zone's values like Value.Pack, but packs the origin once and does not resolve texts first. A Packer is
 // immutable.
 type Packer struct {
 	top []byte // the origin's wire form, empty for the zero Name

@@ -58,7 +58,7 @@ func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	return paramKey(n), true, nil
 }
 
-// param is a parameter as text, its value without quotes.
+// param is a parameter as text, with the value unquoted.
 type param struct {
 	key     paramKey
 	generic bool

@@ -115,7 +115,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	return v, nil
 }
 
-// ParseWire parses a value's uncompressed wire form, as Parse does its generic form.
+// ParseWire parses a value's uncompressed wire form, as Parse does the generic form.
 func ParseWire(t Type, wire []byte) (Value, error) {
 	var textSpace [512]byte
 	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
@@ -125,7 +125,7 @@ func ParseWire(t Type, wire []byte) (Value, error) {
 	return Value{t, string(canonical)}, nil
 }
 
-// readWire appends the canonical text, and checks wire by its source's rules.
+// readWire appends the canonical text, and checks wire by the rules of the source.
 func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
 	if limit := from.limit(); len(wire) > limit {
 		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)

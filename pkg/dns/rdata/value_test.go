@@ -234,7 +234,7 @@ func TestParse_TXT(t *testing.T) {
 			}
 		}
 	}
-	// RFC 1035 §5.1: in a file, each bare word is a string of its own.
+	// RFC 1035 §5.1: in a file, each bare word is a separate string.
 	if data, err := FromRR(TXT, "hello world", name.Name{}); err != nil || data != `"hello" "world"` {
 		t.Errorf("a file's TXT is %q, %v", data, err)
 	}
@@ -682,7 +682,7 @@ func TestParams_twin(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(text, "key7=") {
-			return // RFC 9460 §2.1 allows the value, miekg/dns does not read it
+			return // RFC 9460 §2.1 allows the value, miekg/dns does not
 		}
 		theirs, err := packByLibrary(rt, text, origin)
 		if err != nil || !equalButCase(wire, theirs) {

@@ -28,8 +28,8 @@ const (
 	// Intervals of checks, normally and while etcd is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// askTimeout bounds a question, defragmentTimeout a defragmentation. Its member answers no request meanwhile:
-	// about ten seconds per gigabyte.
+	// askTimeout bounds a question, defragmentTimeout a defragmentation: the member answers no request for about ten
+	// seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is a defragmentation's minimum gain: small stores are not interrupted.
@@ -96,7 +96,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Health checks: etcd accepts writes, and its members agree.
+// Health checks: etcd accepts writes, and the members agree.
 const (
 	HealthSpace   = "etcd-space"
 	HealthCorrupt = "etcd-corrupt"
@@ -356,7 +356,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
-		// The client tries its members in turn; only the leader can hand over.
+		// The client tries all members in turn; only the leader can hand over.
 		for range 2 * len(k.client.Endpoints()) {
 			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
 				break

@@ -21,7 +21,7 @@ type RecordAsk struct {
 	After *law.Record
 	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Stood: a record between two zones (S2.9), in a cascade one in a zone, too.
+	// A record between two zones (S2.9), in a cascade also a record in a zone.
 	Stood bool
 	// Came, in a cascade: the record waits under the name that it had in a removed zone.
 	Came bool

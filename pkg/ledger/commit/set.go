@@ -87,7 +87,7 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	return pending
 }
 
-// rankOf orders an address before the NS that names its host, and DS after the NS beside it.
+// rankOf orders an address before the NS naming its host, and DS after the NS beside it.
 func rankOf(w *SetWrite) int {
 	if w.After == nil {
 		return 0

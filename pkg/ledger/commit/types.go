@@ -170,7 +170,7 @@ const (
 	maxPasses = 4
 	// maxReads bounds a batch's writes with their own reads, while others wait.
 	maxReads = 8
-	// maxJoined bounds a change set that shares its batch.
+	// maxJoined bounds a change set sharing a batch.
 	maxJoined = 8
 	// maxStrange bounds a change set's decisions on a moving zone. The next counts as damage.
 	maxStrange = 3

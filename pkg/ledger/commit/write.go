@@ -135,7 +135,7 @@ type group struct {
 	answer  chan Answer
 	// insists makes a refusal for now (law.Later) final.
 	insists bool
-	// A preview is decided without locks, and without a compare of its object.
+	// A preview is decided without locks, and without a compare of the object.
 	preview bool
 	// proves: the batch sends the compares and puts nothing, for a refusal or dry run.
 	proves bool

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: the state before the revision, with its writes up to the
+// readInside reads objects at a version inside a revision: the state before the revision, with the writes up to the
 // version. Kubernetes reads so the further pages of a list, and the check of the watch cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))

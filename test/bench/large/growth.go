@@ -129,7 +129,7 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass affects all records, and measures the zone's delay, the rate of its records, and a neighbour's writes.
+// measureMass affects all records of a zone, and measures the delay and rate there, and a neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
