@@ -30,7 +30,9 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	}
 	if c := b.change; c != nil {
 		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
-			b.addCompare(etcd.RevisionIs(key, b.Mod)) // the object is put as it is in memory
+			for _, c := range com.mem.GuardZone(nil, key, b.Mod) { // the object comes from memory
+				b.addCompare(c)
+			}
 			b.object = b.Base.DeepCopy()
 			com.placer.PlaceZone(b.object, c)
 			err = b.putZone(ctx, key, b.object)

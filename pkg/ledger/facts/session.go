@@ -764,9 +764,7 @@ func (s *Session) Guards() []clientv3.Cmp {
 	drop := mem.DropGuards
 	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // and the object's own
 	for _, z := range s.Zones {
-		if drop != "zone" && drop != "all" {
-			out = append(out, etcd.RevisionIs(z.Key, z.Mod))
-		}
+		out = mem.GuardZone(out, z.Key, z.Mod)
 	}
 	for _, p := range s.Single {
 		if s.Seen.Used(p.Key) && drop != "facts" && drop != "all" {
@@ -782,6 +780,14 @@ func (s *Session) Guards() []clientv3.Cmp {
 		}
 	}
 	return out
+}
+
+// GuardZone appends the compare of a zone's revision.
+func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv3.Cmp {
+	if mem.DropGuards == "zone" || mem.DropGuards == "all" {
+		return to
+	}
+	return append(to, etcd.RevisionIs(key, mod))
 }
 
 // ReadZone reads a Zone at its revision from etcd; nil if absent.
