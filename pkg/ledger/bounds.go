@@ -14,7 +14,7 @@ import (
 type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration
-	// serialsEvery is the period of sweeps of last serials; maxLeftBy of them stay in each namespace.
+	// serialsEvery is the period of sweeps of last serials; maxLeftBy of them stay for each namespace.
 	serialsEvery time.Duration
 	maxLeftBy    int
 	usageEvery   time.Duration

@@ -198,7 +198,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince: without the steps, an unsettled zone is served again when settled.
+// readSince reads the steps after the delivered content. Without them, the zone is served again when settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// stored is the value of the config key.
 type stored struct {
 	// Format is the last executed migration's number, FirstFormat before the first.
 	Format int `json:"format"`
@@ -28,7 +29,7 @@ type stored struct {
 const (
 	// FirstFormat is the lowest readable format. Stores of lower formats cannot be migrated.
 	FirstFormat = 24
-	// Format is the newest known format: of the last migration, or FirstFormat.
+	// Format is the newest known format: the last migration's number, or FirstFormat.
 	Format = FirstFormat
 )
 

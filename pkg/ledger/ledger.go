@@ -36,7 +36,7 @@ type Config struct {
 	Delegations objects.ObjectCodec
 	// Deliveries is a codec; zero: no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of kept steps for each zone; 0: journal.JournalSteps. Fewer long steps are kept
+	// JournalSteps is the number of kept steps for each zone; 0: journal.JournalSteps. Fewer are kept if long
 	// (journal.JournalOctets), and more until a provider has confirmed them.
 	JournalSteps int
 	// DefaultClass reports whether a default class delivers the zones of a namespace and view without class; nil:
@@ -44,8 +44,8 @@ type Config struct {
 	// controller corrects the resulting Ready (S6.13).
 	DefaultClass func(namespace, view string) bool
 	// NameServers reports whether every class of a zone has its own name servers for the zone (S6.15); nil: false.
-	// Every write of a Zone calls NameServers, also the controller's of Ready after a change of a class, so answer
-	// from memory.
+	// Every write of a Zone calls NameServers, so answer from memory. After a change of a class the controller writes
+	// Ready, and so calls NameServers.
 	NameServers func(*v1alpha1.Zone) bool
 	// Terminating reports whether a namespace is being deleted, as far as this server knows; nil: false. Cascades
 	// call Terminating for each object, so answer from memory (S2.6).

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Open checks the stored format, or writes an empty store's, executes the missing migrations, or waits for the server
+// Open checks the stored format (an empty store gets one), executes the missing migrations or waits for the server
 // that does, and loads the names. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {

@@ -47,7 +47,7 @@ type Set struct {
 	serial int64
 }
 
-// setItem: a write that left will not come again; came: at least once.
+// setItem is the state of a write. left: the write will not come again. came: the write came at least once.
 type setItem struct {
 	waiting                        *commit.SetWrite // nil: none, or answered
 	left, came, creates, unchanged bool
@@ -57,7 +57,7 @@ type setItem struct {
 // NewSet returns a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone (S10.5), before any write comes.
+// Require sets the prerequisites on the zone (S10.5). Call Require before any write comes, as no lock is taken.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err

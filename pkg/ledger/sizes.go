@@ -49,8 +49,8 @@ var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 	"delegations", "records", "updatekeys", "zones"}
 
 // FollowSizes reports to sink, until ctx ends, the octets of each namespace's objects, except Deliveries, at a
-// revision, then each change. etcd has the previous values of changed objects; after a compaction of such a value,
-// all objects are counted again.
+// revision, then each change. Nothing is stored for single objects, as etcd has the previous values; after a
+// compaction of such a value, all objects are counted again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)

@@ -18,7 +18,7 @@ import (
 
 // StorageClient returns the client for the Kubernetes storage of our resources: decorated storages commit their
 // optimistic writes as the ledger's transactions, and revisions become versions. etcd3.store writes objects only
-// through these two methods. client remains unchanged, and must be closed by the caller. versions is
+// through OptimisticPut and OptimisticDelete. client remains unchanged, and must be closed by the caller. versions is
 // Versions(prefix), or nil to keep etcd's revisions, for a storage with one object in each transaction.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {

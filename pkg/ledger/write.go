@@ -29,7 +29,7 @@ type objectStorage[T any, P object[T]] struct {
 // objectWrite is the state of a write. after is the caller's, so a copy is placed.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
-	// copies: the committer keeps after, so a copy.
+	// copies: the committer keeps after, so setAfter makes a copy.
 	copies bool
 	// reached: the store wrote the last update's result. Otherwise the update changed nothing.
 	reached bool
@@ -113,7 +113,7 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit: leaves names the keys left by an unseen deletion.
+// startCommit refuses the deletion of an undecodable object. leaves names the keys that would remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

@@ -143,7 +143,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	return out, nil
 }
 
-// commitPlain writes metadata or status. No fact changes, so the head keeps them at the new revision.
+// commitPlain writes metadata or status. No fact changes, so the head keeps all facts at the new revision.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {

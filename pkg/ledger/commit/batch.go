@@ -92,9 +92,9 @@ func (b *batch) takeZone(ctx context.Context) error {
 	return nil
 }
 
-// isFull reports whether the next group might not fit. A Record has at most each operations of its own.
+// isFull reports whether the next group might not fit.
 func (b *batch) isFull(next *group) bool {
-	const each = 9
+	const each = 9 // operations of a Record, at most
 	ops, more := int(b.com.mem.Ops.Load()), each*len(next.members)
 	return b.closed || len(b.groups) > 0 && (len(b.cmps)+more > ops || b.countPuts()+more > ops || b.octets > b.bound)
 }
@@ -339,7 +339,7 @@ func (b *batch) takeRead(s *facts.Session) {
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
-		b.closed = true // memory has another revision
+		b.closed = true // memory, on which others would be decided, has another revision
 	}
 }
 

@@ -127,9 +127,9 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*gr
 }
 
 // commitGroups decides the groups that fit into a transaction, sends it, and answers them. If all facts of the
-// decisions are unchanged, and each object is at its expected revision, then it puts objects, their zone with the
-// last serial, the zone's keys, a journal key with a step for each group, the keys under which objects wait, outbox
-// items and pending cuts.
+// decisions are unchanged, and each object is at its expected revision, the transaction puts objects, their zone with
+// the last serial, the zone's keys, a journal key with a step for each group, the keys under which objects wait,
+// outbox items and pending cuts.
 //
 // again are the groups to decide again, and rest those left over. The compares keep a repeated transaction from
 // taking effect twice (pkg/etcd/maintenance).

@@ -201,8 +201,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds a group's step, or nil; false: the group must begin the next batch. The group is too long, etcd would
-// not take all in a transaction, or the group unsettles a zone that the groups before settled.
+// addStep adds a group's step, or nil. False: the group must begin the next batch, because the group is too long, etcd
+// would not take all in a transaction, or the group unsettles a zone that the groups before settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -291,6 +291,7 @@ func countOctets(then []clientv3.Op) (octets int) {
 	return octets
 }
 
+// readCompared reads zones before objects: resolveConflicts finds the responses by index.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))

@@ -91,7 +91,7 @@ func tooManyFacts(w *Write, count, most int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
 
-// recommendedOps is etcd's --max-txn-ops, set in the embedded etcd.
+// recommendedOps is the --max-txn-ops recommended to etcd's administrators, as in the embedded etcd.
 const recommendedOps = 512
 
 // Status turns a refusal of the law into an API error. No other function does.

@@ -155,7 +155,7 @@ func (com *Committer) isContended(h *queue) bool {
 }
 
 // For contention after meeting another server at a zone, each commit here leaves that server yieldTrips round trips
-// to read and commit. Each lost request of the other server adds a trip, up to maxYield.
+// to read and commit. Each request of the other server (askFor) adds a trip, up to maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -124,7 +124,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-// takePlace parks p, unless nil, if most places are used.
+// takePlace takes a place if fewer than most are used, and otherwise parks p, unless nil.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -137,7 +137,7 @@ type puts struct {
 	// offset is the index of the first operation in the transaction, and zoneAt that of the Zone's put, from offset;
 	// -1: none.
 	offset, zoneAt int
-	journal        int
+	journal        int // octets of the journal value
 }
 
 type touched struct {
@@ -170,13 +170,14 @@ const (
 	maxPasses = 4
 	// maxReads bounds a batch's writes with their own reads, while others wait.
 	maxReads = 8
-	// maxJoined bounds a change set sharing a batch.
+	// maxJoined bounds the writes of a change set sharing a batch.
 	maxJoined = 8
 	// maxStrange bounds a change set's decisions on a moving zone. The next counts as damage.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
-	maxRead    = 64
+	// maxRead bounds queue.read.
+	maxRead = 64
 )
 
 // gate limits the shared transactions in flight.
@@ -189,8 +190,8 @@ type gate struct {
 type parked struct {
 	b     *batch
 	payer string
-	// turn is closed when the batch gets a place, or after the transaction that took it along. Then went is true, and
-	// outcome is the result, nil after a panic of the sending goroutine.
+	// turn is closed when the batch gets a place, or after the transaction that took it along. In the second case went
+	// is true, and outcome is the result, nil after a panic of the sending goroutine.
 	turn    chan struct{}
 	went    bool
 	outcome *outcome

@@ -197,7 +197,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 	}
 }
 
-// Dedupe removes repeated keys in place, in order.
+// Dedupe removes repeated keys in place, and keeps the order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -448,8 +448,8 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit in.
-// A decision about several such names, or about many name servers, is repeated with FlatName.
+// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit into
+// a transaction. A decision about several such names, or about many name servers, is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6

@@ -287,7 +287,7 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside: at the same name, below a DNAME, at the apex, or at a wildcard (S5.6).
+// checkBeside reports data forbidden at the same name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {

@@ -31,7 +31,7 @@ import (
 // condensedPart bounds a part's octets, but for another row.
 const condensedPart = 256 << 10
 
-// Condensed is a condensed step's header: all of a zone since its delivered serial.
+// Condensed is the header of a condensed step: all steps of a zone since its delivered serial.
 type Condensed struct {
 	// From is the delivered serial, and State its content state.
 	From  serial.Serial `json:"f"`
@@ -39,7 +39,7 @@ type Condensed struct {
 	// Step has no rows and TTLs; they are in Parts parts.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
-	Octets int          `json:"o"`
+	Octets int          `json:"o"` // of all parts
 }
 
 // readCondensed returns a zone's header at *rev, and the revision of its key; c nil: nothing is condensed. *rev 0 is

@@ -29,8 +29,8 @@ import (
 // A provider that cannot list its RRsets learns from the journal which of them to remove (S8.6). No other key has
 // them, so the steps not confirmed by a Delivery stay, up to keptOctets. Views follow new steps, and a starting
 // server reads the Records. So few other steps are kept, or the changes of many zones would fill etcd: JournalSteps
-// for each zone, and at most JournalOctets of steps longer than longStep. A Record makes as many steps as its writer
-// likes, of up to about 200 KiB.
+// for each zone, and at most JournalOctets if steps are longer than longStep. A Record makes as many steps as its
+// writer likes, of up to about 200 KiB.
 //
 // A server trims in the background to JournalSteps after writing half as many. It checks the octets after writing
 // JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal has up to half as many steps

@@ -22,7 +22,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add adds a step of at most most octets, and returns its octets.
+// Add adds a step, unless longer than most octets, and returns its octets.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)

@@ -42,8 +42,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns a secondary's report in a status write (S6.11), or nil. The API allows a status.serial for this
-// purpose only.
+// behindOf returns a secondary's report in a status write (S6.11), or nil. The API allows a change of status.serial
+// for this purpose only.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

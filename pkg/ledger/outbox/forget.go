@@ -86,8 +86,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, and unnamed parts. A removed zone's work purges the
-// zone's. Steps condensed meanwhile wait for the next sweep.
+// SweepCondensed deletes the condensed steps of settled zones, and unnamed parts. A removed zone's steps are left to
+// the purge. Steps condensed meanwhile wait for the next sweep.
 func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := box.mem.Layout.Room("condensed")

@@ -45,6 +45,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
+// loadItems reads all of the outbox. The read of rev comes first, so a watch from rev misses nothing.
 func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := box.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, box.mem.Client, room)

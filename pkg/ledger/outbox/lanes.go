@@ -23,7 +23,7 @@ type lanes struct {
 	places  chan struct{} // taken places; a channel serves its senders in order
 	waiting atomic.Int32  // lanes without a place
 	slice   time.Duration
-	busy    sync.Map
+	busy    sync.Map // by namespace
 	// missed: a work was due while its lane was busy.
 	missed atomic.Bool
 }

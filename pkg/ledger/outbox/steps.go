@@ -29,8 +29,8 @@ import (
 // A cascade decides records in order, each on the result of the last. Many are submitted at once to the zone's queue,
 // like clients' writes.
 //
-// The order is that of S2.7. All moving Records leave their zone before the waiting records are decided; then all
-// come in, in order. So a record's former zone does not decide which record takes a name.
+// The order is that of S2.8 and S2.9. All moving Records leave their zone before the waiting records are decided; then
+// all come in, in order. So a record's former zone does not decide which record takes a name.
 
 const (
 	// maxSteps is about the number of records that fits into a transaction.
@@ -54,7 +54,7 @@ type step struct {
 	candidate
 	w *commit.Write
 	o *v1alpha1.Record
-	// in the zone probably changed by the step
+	// whether the Record is in the zone that the step probably changes
 	stands bool
 }
 

@@ -153,7 +153,7 @@ func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most in
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
-	// An object with a name that refers to a zone is under both keys.
+	// A named object with a zoneRef is under both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
 	})

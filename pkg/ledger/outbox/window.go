@@ -24,8 +24,8 @@ type candidate struct {
 	law.Ref
 	letter  string
 	created int64
-	came    bool // moves from another zone
-	stands  bool
+	came    bool   // moves from another zone
+	stands  bool   // is in the zone
 	keptOut string // law.Waiting.KeptOut
 	at      string // the fqdn in a removed zone
 }

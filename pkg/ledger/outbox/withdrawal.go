@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// countsFor bounds the time that a stopping server loses, for a short period to an eighth.
+	// countsFor bounds the unrecorded time, lost when a server stops. A short period loses at most an eighth.
 	countsFor = 10 * time.Minute
 	// minCount bounds the writes of short periods.
 	minCount   = 10 * time.Second

@@ -46,7 +46,7 @@ func (s *standing) beginWork() {
 // hasBegun reports whether candidates were decided: the steps before them are done.
 func (s *standing) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem reads an item changed by another server.
+// rewriteItem replaces the item at its last read revision. Refresh reads an item changed by another server.
 func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
 	key := box.mem.Layout.Outbox(s.Work.ID)
 	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()

@@ -28,12 +28,12 @@ func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, er
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports a
-// changed name of the zoneRef's target (S1.6).
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and of zones whose condition must
+// report, or no longer, another name of the zoneRef's target (S1.6).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
-		for again := true; again; { // a zone created meanwhile may rest on an earlier state of its parent
+		for again := true; again; { // a zone created meanwhile may rest on an earlier state of a zone above
 			found, err := box.findZones(ctx, &scan)
 			if err != nil {
 				return err
@@ -56,6 +56,7 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	return nil
 }
 
+// findZones returns the established zones of a scan, parents first.
 func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return box.mem.ZonesReferring(scan), nil

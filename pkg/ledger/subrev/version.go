@@ -58,7 +58,7 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 // Mapping maps between versions and etcd's revisions.
 type Mapping struct {
 	resources []string // prefixes; none contains another
-	each      []int
+	each      []int    // their indexes
 }
 
 // New returns the mapping of resources, by their object prefixes. A prefix must end in "/" and not contain another.

@@ -20,7 +20,7 @@ import (
 )
 
 // readInside reads objects at a version inside a revision: the state before the revision, with the writes up to the
-// version. Kubernetes reads so the further pages of a list, and the check of the watch cache against etcd.
+// version. Such reads are the further pages of a list, and the check of the watch cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -59,6 +59,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	return r, nil
 }
 
+// applyWrite applies a write to a page. shown: a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
