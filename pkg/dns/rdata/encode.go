@@ -93,7 +93,7 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic parses a number, or servers' mnemonic for it.
+// parseMnemonic parses a number, or a mnemonic of servers.
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {

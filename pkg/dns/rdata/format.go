@@ -261,8 +261,8 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming it
-// allows it (S4.5).
+// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming the
+// type allows it (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // CheckRecord returns an error if the type cannot be a Record (S5.4).
