@@ -29,7 +29,7 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// No garbage collector removes the finalizers Orphan and Foreground standalone, so such a delete would never end
+	// Standalone, no garbage collector removes the finalizers Orphan and Foreground: such a delete would never end
 	// (S8.7). With false every policy deletes at once.
 	options.EnableGarbageCollection = false
 	return options

@@ -11,14 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Entry is a published record of class IN (S5.5). Equal entries but for TTL are the same record.
+// Entry is a published record of class IN (S5.5). Entries that differ only in TTL are the same record.
 type Entry struct {
 	// Name is canonical and absolute.
 	Name name.Name
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is presentation format with absolute names, as from rdata.Value.Resolve.
+	// Data is in presentation format with absolute names, as from rdata.Value.Resolve.
 	Data string
 }
 

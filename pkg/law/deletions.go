@@ -60,8 +60,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if own removed taken more RRsets, all older than a period, or the last apex NS; nil:
-// no hold.
+// ForeseeHold returns the excess after the removal, by own, of so many more RRsets (taken), all older than a period, or
+// of the last apex NS; nil: no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -195,8 +195,8 @@ type Taken struct {
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z, and begins or ends the hold. last is the delivered zone before the step, which
-// is z without earlier writes.
+// CountDeletions counts the step from z, and begins or ends the hold. last is the zone delivered before the step: z,
+// or the zone before the earlier writes of a change set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

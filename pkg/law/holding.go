@@ -62,8 +62,8 @@ type Outstanding struct {
 }
 
 type Deliverable struct {
-	// Unsettled is the begin of the series of cascades, unix seconds: a series must not delay delivery longer than one
-	// (S7.2).
+	// Unsettled is the beginning of the series of cascades, unix seconds: a series must not delay delivery longer than
+	// one (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
 	// Waived is the end, unix seconds, of the time in which others' cascades do not unsettle the zone, after one took
 	// too long (S7.2).
@@ -106,7 +106,7 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed or ended zone whose records move.
+// Origin is a removed or ended zone, by uid, whose records move.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`

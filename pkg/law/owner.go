@@ -45,7 +45,7 @@ type OwnerValue struct {
 	// TTL is nil if inherited from the zone.
 	TTL   *uint32 `json:"l,omitempty"`
 	Count int     `json:"c"`
-	// Guests of these are by underscore rules (S4.14).
+	// Guests of these are tenants', by underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
 	// Size is in octets on the wire.
 	Size int  `json:"s"`
@@ -74,7 +74,7 @@ type Naming struct {
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds the namespaces of a name.
+// MaxNamed bounds Owner.Named.
 const MaxNamed = 64
 
 // IsNamedFor reports whether Delegations name it for a namespace.
@@ -182,7 +182,7 @@ const (
 	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
 	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
-	// MaxPointed bounds the hosts of a record that are looked up (S4.26).
+	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
 	MaxPointed = 8
 )
 

@@ -22,7 +22,7 @@ type Withdrawal struct {
 	// Now: the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
 	// Records and Zones digest the namespace's rules when a cascade last met a withdrawn record or zone. With other
-	// rules nothing is withdrawn any more: each change has all of theirs decided again.
+	// rules nothing is withdrawn any more: each change has all data of the namespace decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }

@@ -76,7 +76,7 @@ type Work struct {
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor is the last decided candidate, in their order.
+// Cursor is the last decided candidate, in the order of candidates.
 type Cursor struct {
 	Times int `json:"times,omitempty"`
 	// Moved: all moving records have moved; the others follow.

@@ -31,8 +31,8 @@ type ZoneSettings struct {
 	Grace int64
 	// HasClass: the object names a class.
 	HasClass bool
-	// MaxDeletePercent of RRsets may go at once by own. Publish is the serial of kubi.zone/publish-deletions; nil: none
-	// (S7.5).
+	// MaxDeletePercent is the share of RRsets that own may remove at once. Publish is the serial of
+	// kubi.zone/publish-deletions; nil: none (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
@@ -218,7 +218,7 @@ func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions has the brake's numbers (S7.5).
+// Deletions has the brake's numbers (S7.5), which change with the Zone's object alone.
 type Deletions struct {
 	// Own is the number of RRsets added by own, less those removed. Only differences matter.
 	Own int
@@ -257,7 +257,7 @@ func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the zone without rules of Delegations, as stored and cached.
+// WithoutGiven returns the zone without rules of Delegations, as stored and cached for all namespaces.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -277,7 +277,7 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are a namespace's rules of Delegations in a zone, by Delegation.
+// NamespaceRules are the rules of a zone's Delegations for a namespace.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }

@@ -12,7 +12,7 @@ import (
 	"runtime/metrics"
 )
 
-// Total returns the lesser of machine and container, in octets; 0 if unknown.
+// Total returns the memory of the machine or container, the lesser, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
 // readTotal reads MemTotal of proc(5), memory.max of cgroup v2 and memory.limit_in_bytes of v1; 0 without any, as on

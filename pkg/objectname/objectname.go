@@ -65,7 +65,7 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix is of Records made by updates (RFC 2136): an imported Record of the RRset has another name.
+// updatePrefix begins names of Records made by updates (RFC 2136): an imported Record of the RRset has another name.
 const updatePrefix = "dyn--"
 
 // OfUpdate names the Record made by updates for an RRset of a zone object.
@@ -73,7 +73,7 @@ func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
-// externalPrefix is of Records for endpoints of external-dns.
+// externalPrefix begins names of Records for endpoints of external-dns.
 const externalPrefix = "ext--"
 
 // OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the

@@ -24,7 +24,7 @@ const clockSkew = time.Hour
 // ErrForeignKey reports a certificate for another key.
 var ErrForeignKey = errors.New("the key is not the certificate's")
 
-// Pair is a certificate and key, in PEM one certificate and PKCS #8.
+// Pair is a certificate and key. CertPEM has one certificate, KeyPEM is PKCS #8.
 type Pair struct {
 	Cert            *x509.Certificate
 	Key             *ecdsa.PrivateKey

@@ -92,7 +92,7 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 }
 
 // Hosts returns the names and addresses of a server that listens on host: loopback, and host, or all of this
-// machine's if unspecified (empty, 0.0.0.0, ::).
+// machine's if host is unspecified (empty, 0.0.0.0, ::).
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -108,7 +108,7 @@ func Hosts(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		add(name)
 	}
-	// Without them, remote clients need a name above.
+	// Without addresses, remote clients need a name above.
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {

@@ -45,8 +45,8 @@ type Member struct {
 
 // Membership is a class's zones at a moment, immutable.
 type Membership struct {
-	// Members are in the order of their right to a name: later members of a name, and of the catalog's name, are left
-	// out.
+	// Members are in the order of their right to a name: later members of a name, and all of the catalog's name, are
+	// left out.
 	Members []Member
 	// Serial identifies Members: all primaries of the class have the same Members under it, so a secondary may ask
 	// any. Also the catalog's serial: not 0 with a catalog.

@@ -44,8 +44,8 @@ var _ Zones = (*zoneview.Set)(nil)
 type Config struct {
 	Zones Zones
 
-	// Views are served to peers of Allow; the first view's zone of a name. None: only classes have zones and peers
-	// (AddClass).
+	// Views are served to peers of Allow; of zones with the same name, the first view's. None: only classes have zones
+	// and peers (AddClass).
 	Views []string
 	// Listen is for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
 	Listen netip.AddrPort
@@ -76,8 +76,8 @@ type Config struct {
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot, then SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is a transfer's minimum average rate in octets a second, without WriteTimeout; slower transfers are
-	// cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
+	// LeastRate is a transfer's minimum average rate in octets a second, WriteTimeout not counted; slower transfers
+	// are cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
 	LeastRate int
 	// IdleTimeout of a connection. 0: 30 s.
 	IdleTimeout time.Duration

@@ -30,7 +30,8 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots // connections
-	tenants          struct{ conns, waiting, transfers *slots.Slots }
+	// tenants are slots of tenants' peers: a tenant controls their number and speed.
+	tenants struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is cut: a peer
 	// signs its first message at once, so a longer connection is no peer's.
 	newcomers *slots.Slots
@@ -320,7 +321,7 @@ func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	}
 }
 
-// wakeConns leaves transfers.
+// wakeConns ends waiting reads, not transfers.
 func (s *tcpServer) wakeConns() {
 	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }

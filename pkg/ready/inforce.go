@@ -23,7 +23,7 @@ const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 type InForce struct {
 	// Classes by their names in the Loop, sorted.
 	Classes []string
-	// Wrong is the reason why a named class is missing or absent; nil for none.
+	// Wrong is the reason why a class is not in force, or absent; nil for none.
 	Wrong *delivery.Error
 }
 

@@ -22,7 +22,7 @@ type Facts struct {
 	Force InForce
 	// Frozen: content and hash differ.
 	Frozen bool
-	// Classes in force, in that order.
+	// Classes are those of Force.Classes, in that order.
 	Classes []ClassFacts
 	// Remains are begun deliveries, of classes in force or not.
 	Remains []ClassFacts

@@ -180,7 +180,7 @@ func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge decides the Ready of a Record, with its RRset's error. ok: the Record changes.
+// Judge decides the Ready of a Record, with its RRset's error. ok false: the Record stays as it is.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {

@@ -65,7 +65,8 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return PublicFault(class, reason, "")
 }
 
-// Fingerprint returns a hash of a class's target, which hides the address from tenants. A fingerprint is a fixed point.
+// Fingerprint returns a hash of a class's target, which hides the address from tenants. The fingerprint of a
+// fingerprint is itself.
 func Fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {

@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent checks only the content of a step.
+// applyContent checks only the content of a step; the caller checks the rest.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
-// UndoAll undoes steps, given oldest first, the last led to s.
+// UndoAll undoes steps, oldest first. The last step led to s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error

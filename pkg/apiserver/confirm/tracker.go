@@ -200,7 +200,7 @@ type verdict struct {
 	adopted   bool
 }
 
-// judgeRecord returns differs false if the Record has that status. The caller holds mu.
+// judgeRecord returns the status that a Record must have; differs: the Record has another. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {

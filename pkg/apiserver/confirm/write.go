@@ -125,7 +125,7 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress also makes Records due by now. The caller holds mu.
+// setProgress stores now, and makes the Records due whose status changes. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	z.progress = now

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// interval is between checks; after a new error retry, doubled up to interval.
+	// interval is the time between checks; after a new error retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
 	// settle is how long caBundle must have an authority before its leaf is served: every kube-apiserver has then

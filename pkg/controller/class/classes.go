@@ -128,11 +128,11 @@ func (c *classSync) tellCluster(name string) {
 	}
 }
 
-// forgetInterval of checks of a Bind9Cluster that no zone names while zones are still to leave.
+// forgetInterval of checks of a Bind9Cluster that no zone names, until the last zone has left.
 const forgetInterval = 20 * time.Second
 
-// forgetCluster removes a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did: tenants
-// create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
+// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did:
+// tenants create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -308,7 +308,7 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 	return nil
 }
 
-// makeClass returns a class with its provider, or the reason why there is none.
+// makeClass returns a class with its provider, or with the reason why there is none.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
 	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
 	if of.Spec.RequestsPerSecond != nil {

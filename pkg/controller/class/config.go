@@ -49,7 +49,7 @@ func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; "
 
 func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
 
-// Config of a Controller. Fields are required unless they name a zero value.
+// Config of a Controller. Fields are required unless their comment allows nil or 0.
 type Config struct {
 	// Identity of this process, unique forever.
 	Identity string

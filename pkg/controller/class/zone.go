@@ -33,7 +33,7 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory is used by one worker at a time, by the queue.
+// zoneMemory needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
 	told    delivery.Zone
 	written written
@@ -143,8 +143,8 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// forgetZone removes a Zone that is gone, and its Deliveries without finalizer: a server without a cluster has no
-// garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: a server without a
+// cluster has no garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesOf(uid) {

@@ -130,9 +130,9 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name; "": no reservation. This is NAMESPACE in
-// LABEL.NAMESPACE., for UpdateKeys, and in LABEL.bind9.NAMESPACE., for servers (ofServer). The form alone decides: a
-// new namespace takes no name from others.
+// NamespaceOfKey returns the only namespace that may have a key of this name: NAMESPACE of LABEL.NAMESPACE., for
+// UpdateKeys, and of LABEL.bind9.NAMESPACE., for servers (ofServer); "": any. The form alone decides: a new namespace
+// takes no name from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

@@ -9,7 +9,7 @@ import (
 )
 
 // Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only this package
-// makes one, so every Name obeys S1.2 and S1.3.
+// makes Names, so every Name obeys S1.2 and S1.3.
 type Name struct{ s string }
 
 // Root is ".".

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rdata parses, normalises and formats the data of resource records, a value at a time, as its author defines
-// it or resolved in a zone. format.go lists the types; data of others is octets.
+// Package rdata parses, normalises and formats the data of resource records, a value at a time, as defined by its
+// author or resolved in a zone. format.go lists the types; data of others is octets.
 //
 // It promises: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text
 // returns the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type

@@ -29,7 +29,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound, but NSD rejects a zone file beyond.
+		// RFC 8659 has no such bound, but NSD rejects a zone file with a longer tag.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
@@ -89,7 +89,7 @@ const maxFields = 64
 
 const maxTag = 15
 
-// Octets by algorithm number (IANA).
+// Octets by algorithm number (IANA); read only.
 var (
 	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
 	fingerprints      = map[int]int{1: 20, 2: 32}

@@ -17,7 +17,7 @@ type Packer struct {
 	top []byte // the origin's wire form, empty for the zero Name
 }
 
-// NewPacker returns a packer for the zone origin; the zero Name does without relative names.
+// NewPacker returns a packer for the zone origin; without relative names the zero Name is enough.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {

@@ -86,7 +86,7 @@ const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 
 const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
 
 // judgeTable has the types known to BIND, Knot, NSD or PowerDNS, each with those servers. test/interop/known_types
-// writes it, and fails if the installed servers know others.
+// writes the table, and fails if the installed servers know others.
 //
 //go:embed judges.txt
 var judgeTable string
@@ -102,6 +102,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
+// mnemonics and numbers are read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)

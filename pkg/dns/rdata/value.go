@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Value is rdata as its author defines it, in canonical spelling: single spaces between fields, names in lower case,
+// Value is rdata as defined by its author, in canonical spelling: single spaces between fields, names in lower case,
 // relative names still relative, "@" for the zone itself. Equal Values are the same definition.
 //
 // Only the Parse functions make a Value of foreign text. With another Text the methods fail.
@@ -41,8 +41,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a stored object's value without CheckLoadable: an earlier version admitted it, and its entries
-// must be found for removal.
+// ParseStored parses a stored object's value without CheckLoadable: an earlier version admitted the value, and its
+// entries must be found for removal.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {

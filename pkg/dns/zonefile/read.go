@@ -20,7 +20,7 @@ const maxTTL = 1<<31 - 1
 
 // RR is a record of class IN from a file.
 type RR struct {
-	// Line is that of the record's first line, from 1.
+	// Line is the number of the record's first line, from 1.
 	Line int
 	Name name.Name
 	Type rdata.Type
@@ -42,7 +42,7 @@ type ReadOptions struct {
 
 // LineError is a line's fault.
 type LineError struct {
-	// Line is the record's first, from 1.
+	// Line is the record's first line, from 1.
 	Line int
 	// Text is truncated for display.
 	Text string

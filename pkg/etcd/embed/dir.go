@@ -17,7 +17,7 @@ import (
 )
 
 // Format numbers the data directory's layout. It changes only if older binaries cannot use the new layout. The ledger
-// numbers keys and values.
+// numbers the formats of keys and values.
 const Format = 1
 
 // DefaultMinFreeBytes is the free space needed to start etcd, which preallocates two write-ahead segments of 64 MiB,

@@ -69,7 +69,7 @@ type Keeper struct {
 	full, corrupt error
 }
 
-// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix is the server's.
+// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),

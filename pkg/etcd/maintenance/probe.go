@@ -49,8 +49,8 @@ const (
 // deletes the key, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored rejects a store restored without raised revisions and serials (M6): it does not know the numbers
-// handed out since. Each revision has its own log entry, so a grown store has no more revisions than entries; a
+// refuseRestored rejects a store restored without raised revisions and serials (M6): the store does not know the
+// numbers handed out since. Each revision has its own log entry, so a grown store has no more revisions than entries; a
 // restored store has all revisions at once, and a new log. A copied data directory, with its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))

@@ -296,7 +296,8 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
-// isNamedBelow: has is the owner, below the owners below.
+// isNamedBelow reports whether a name at or below owner is reserved for others. has is the owner, below the owners
+// below.
 func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
 	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
 		return true

@@ -23,8 +23,8 @@ type Answer struct {
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard for n, without regard to data below Answer.Top (RFC 4592 §3.3.1). OwnerAt must know
-// n and the names above.
+// FindWildcard returns the wildcard that answers for n if no records are at or below Answer.Top (RFC 4592 §3.3.1).
+// OwnerAt must know n and the names above.
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {

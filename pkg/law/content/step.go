@@ -141,9 +141,10 @@ type Identity struct {
 type Transaction struct {
 	// After, without steps, is the N of the last step before, so that a feed with overlap settles no later state by an
 	// older mark. 0: the newest step.
-	After uint64    `json:"n,omitempty"`
-	Steps []Step    `json:"s,omitempty"`
-	Zone  *Identity `json:"z,omitempty"`
+	After uint64 `json:"n,omitempty"`
+	Steps []Step `json:"s,omitempty"`
+	// Zone is set in the transaction that creates the zone.
+	Zone *Identity `json:"z,omitempty"`
 	// Settled: the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
 	Gone    bool `json:"gone,omitempty"`

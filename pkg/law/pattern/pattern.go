@@ -116,7 +116,7 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 }
 
 // IsAbove reports whether the single match of p is at or above n, below the zone's name, and without underscore labels.
-// labels is its number below the zone's.
+// labels counts the match's labels below the zone's name.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false

@@ -73,8 +73,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission: a record in the zone keeps its kind of rule (S4.17); only a rule that reserves the name (S4.20) takes
-// the name, no data of others.
+// findAdmission: a record in the zone keeps its kind of rule (S4.17). Only a rule that reserves the name (S4.20) takes
+// it away, never others' data.
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()

@@ -23,8 +23,8 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by WorkBy;
-	// "" for none.
+	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by the
+	// namespace WorkBy; "" for none.
 	Work, WorkBy string
 	// Own: an act of the parent's own namespace (S7.7).
 	Own bool
@@ -84,6 +84,7 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	return newsOfTaken(p, hosts)
 }
 
+// cutFact returns an untyped nil for nil, to delete.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil

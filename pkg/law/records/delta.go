@@ -166,7 +166,7 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
-// passes, except a DNAME, which would keep the moving names out; so does data without a rule, to get 403. A cascade
+// passes, except a DNAME, which would keep the moving names out. Data without a rule passes, to get 403. A cascade
 // passes with the Records of its lock, with Records that left their zone for this one, and with waiting Records if the
 // lock is theirs (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {

@@ -32,7 +32,7 @@ type RecordAsk struct {
 	WorkID string
 	// Work is the id of the cascade; "": a client's write or an unmarked cascade.
 	Work string
-	// WorkBy caused the cascade, Cause is Work.Cause.
+	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
 	// Yields is Work.Yields (S2.13).
 	Yields name.Rel

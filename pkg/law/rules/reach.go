@@ -90,7 +90,7 @@ type NamedAbove struct {
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n reserved by rules of the Zone, or of the namespace's Delegations.
+// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -112,7 +112,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns the least tail of a namespace's pattern to reach n; 0: any.
+// LeastLabels returns the least tail by which a namespace's pattern reaches n; 0: any.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0

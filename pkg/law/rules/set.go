@@ -15,7 +15,7 @@ import (
 type Admission string
 
 const (
-	// AdmittedUnderscore: a rule that names every underscore label; own records at such names.
+	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
 	AdmittedUnderscore Admission = "Underscore"
 	// AdmittedShared: a rule with shared: true.
 	AdmittedShared Admission = "Shared"
@@ -30,7 +30,7 @@ type Set struct {
 	Zone name.Name
 	// Own is the zone's own namespace.
 	Own string
-	// Lists are the rules of the Zone, and of the namespace's Delegations.
+	// Lists are the rules of the Zone, and of Delegations for the namespace.
 	Lists [2][]Rule
 	least int
 }

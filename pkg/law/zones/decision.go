@@ -57,7 +57,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by caused the decision; "": own.
+	// by is the namespace that caused the decision; "": own.
 	by string
 }
 
@@ -86,5 +86,6 @@ type zonePlace struct {
 	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's with records of the parent.
 	taken int
+	// zones: there are zones below.
 	zones bool
 }

@@ -178,8 +178,8 @@ type givenName struct {
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to other namespaces by new literal rules. Several namespaces may have
-// shared and underscore names.
+// newNames returns the first maxNames names given to other namespaces by new literal rules, except shared and
+// underscore names, which several may have.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -273,7 +273,7 @@ func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.T
 	return at, t, false
 }
 
-// warnOfAddresses warns after a write of the name or the name servers: the Zone is stored, but not Ready.
+// warnOfAddresses warns of name servers left without address by this write: the Zone is stored, but not Ready.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {

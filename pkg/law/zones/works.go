@@ -51,7 +51,7 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 }
 
 // DecideDue adds passed seconds of running servers to a withdrawal, and plans the release at the end. counted is the
-// withdrawal at the begin of the count: if changed since, by another server or a new period, the plan is empty.
+// withdrawal at the beginning of the count: if changed since, by another server or a new period, the plan is empty.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {

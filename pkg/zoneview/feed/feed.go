@@ -62,7 +62,7 @@ type zone struct {
 	misfits         int
 }
 
-// New returns a feed with at most proofs in flight.
+// New returns a feed with at most that many proofs in flight.
 func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }

@@ -44,7 +44,7 @@ type Config struct {
 	Zones informers.ZoneInformer
 	// Set is written by this source alone.
 	Set *zoneview.Set
-	// Interest reports whether a zone belongs in the Set; nil: every zone.
+	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil: every zone.
 	Interest func(*v1alpha1.Zone) bool
 	// Registry may be nil: no metrics.
 	Registry metrics.KubeRegistry
