@@ -3,7 +3,7 @@
 
 // Package apiserver builds the Kubernetes API server of kubi.zone.
 //
-// It promises:
+// Guarantees:
 //
 //	A1. The ledger decides every write of a Zone, Record or Delegation. No other API path leads to their keys.
 //	A2. zones/entries and zones/changes answer at the serial of a Zone read from etcd, or later (S7.1). Content
@@ -19,8 +19,7 @@
 //	A7. Delegated: /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //
-// It decides nothing about names and records (law, ledger), does not speak DNS (primary), and does not know where
-// etcd runs (pkg/etcd/embed).
+// Out of scope: decisions about names and records (law, ledger), DNS (primary), and the place of etcd (pkg/etcd/embed).
 //
 // Read server.go first, then storage.go; standalone.go and delegated.go build the two kinds of server, views.go reads
 // the views that pkg/zoneview/feed maintains.

@@ -5,7 +5,7 @@
 // authorizer, cache and retries. Upstream's DelegatingAuthorizationOptions pass 200 reviews a second and cache
 // answers by object name: 200 writes a second for a tenant. Hence a separate client and broader reviews.
 //
-// It promises: (1) A request for named or selected objects is first reviewed without name and selectors, and only if
+// Guarantees: (1) A request for named or selected objects is first reviewed without name and selectors, and only if
 // not allowed, as it is. This is exact under RBAC: a rule without resourceNames covers every name, a rule with
 // resourceNames no request without a name, and no rule denies. For authorizers that deny single names (a webhook in
 // kube-apiserver's AuthorizationConfiguration, the Node authorizer) Config.AskByName reviews each request as it is.
@@ -15,7 +15,7 @@
 // fairness limits requests, of two reviews at most. (5) As upstream, group system:masters and the health paths need
 // no review. (6) Requests selected by Config.InEveryNamespace are reviewed without namespace: no Role suffices.
 //
-// It does not know authentication, verbs, or a cluster's rules.
+// Out of scope: authentication, verbs, or a cluster's rules.
 //
 // Read authorizer.go first, then options.go.
 package authorization

@@ -11,7 +11,7 @@
 //
 // Beside them: the kinds of providers, and dial, the bound on their connections.
 //
-// It promises with these: (1) A provider gets one plan of a zone at a time, and never an older plan after a later
+// Guarantees with these: (1) A provider gets one plan of a zone at a time, and never an older plan after a later
 // one: a fence precedes every write outside. (2) Data not written by us is never removed by us: an empty or foreign
 // list answer deletes nothing. (3) An error tells the time of the next retry; no delivery is given up for good. (4)
 // One slow or broken zone, class or record delays no other. (5) RRsets possibly half written are known after every
@@ -19,7 +19,7 @@
 // scheduled checks ask providers. (7) A zone moving to another class is delivered there before it is removed here.
 // (8) A class has one zone of a name: another zone of that name touches nothing until the first is removed.
 //
-// It does not know Kubernetes or the origin of zones: it imports the packages of DNS alone. A provider imports this
+// Out of scope: Kubernetes or the origin of zones: it imports the packages of DNS alone. A provider imports this
 // package and nothing that acts on it; deliverytest tests it.
 //
 // Read provider.go first, then errors.go and backoff.go; for the acting packages class.go, state.go and event.go.

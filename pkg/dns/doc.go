@@ -4,10 +4,10 @@
 // Package dns has the types common to all packages: an Entry is a zone's resource record, a Change leads between
 // serials.
 //
-// It promises: (1) The packages below it implement RFCs alone. (2) Nothing does I/O, reads a clock or blocks. (3)
+// Guarantees: (1) The packages below it implement RFCs alone. (2) Nothing does I/O, reads a clock or blocks. (3)
 // Values are immutable, and comparable if Go allows.
 //
-// It does not know Kubernetes, storage, delegations or hashes.
+// Out of scope: Kubernetes, storage, delegations or hashes.
 //
 // Read entry.go, then name/name.go: almost everything else is a Name with data.
 package dns

@@ -10,7 +10,7 @@
 // true decision (I5). (3) A Plan touches at most one record and one zone (I1). (4) A Refusal names the rule and the
 // remedy, and no foreign namespace or object (S1.8).
 //
-// It does not know etcd, Kubernetes, API types, watches or time. Facts beyond computation (the establish review, the
+// Out of scope: etcd, Kubernetes, API types, watches or time. Facts beyond computation (the establish review, the
 // day, the user) are part of the request.
 //
 // Read first: reading.go (how a decision reads facts) and plan.go, then keys.go (the kinds of facts). The packages,

@@ -114,7 +114,7 @@
 //
 // # Limits
 //
-// It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
+// Out of scope: DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
 //
 // ledger.go declares the Ledger, and migrate.go changes the form of the store. Read first: open.go, then record.go,
 // zone.go and delegation.go, then write.go and storage.go; of the rooms commit and facts, then outbox.

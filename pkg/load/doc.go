@@ -4,7 +4,7 @@
 // Package load writes files to a server: manifests, and zone files as a Zone with a Record for each RRset. Load reads
 // the sources given to a server at its start, Import a zone file for an existing Zone.
 //
-// It promises:
+// Guarantees:
 //
 //	L1. It is an ordinary client: a file gets the refusals of the API.
 //	L2. A refusal is a line with file, line number, content, reason and next step. The rest of the file is loaded.
@@ -20,7 +20,7 @@
 //	    that object, and not guessed.
 //	L9. A Warning that another write of the run resolves is not shown.
 //
-// It does not know storage, serials or delegation: the server decides those. Zone files are the only foreign format.
+// Out of scope: storage, serials or delegation: the server decides those. Zone files are the only foreign format.
 //
 // Read first: run.go, import.go and manifest.go, the entry points; dryrun.go and dryrunrecords.go, the dry run of
 // manifests; zonefile.go; prune.go, the removal of left-over Records; scope.go; records.go, the comparison of a zone

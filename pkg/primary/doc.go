@@ -5,7 +5,7 @@
 // NOTIFY, and answers questions of peers that may transfer. TSIG (RFC 8945) authenticates peers; other sources learn
 // nothing.
 //
-// It promises:
+// Guarantees:
 //
 //  1. A transfer is the content of a serial, or visibly incomplete: it reads an immutable snapshot, and ends with the
 //     initial SOA (RFC 5936 §2.2) only if every record was sent. Its memory does not depend on the zone.
@@ -25,7 +25,7 @@
 //  9. Until a message has a slot of its tenant, its work is linear in its octets and those of the answer. So updates
 //     delay neither questions nor other tenants.
 //
-// It does not know the origin of zones, users, or Kubernetes objects: the interface Zones provides settled snapshots
+// Out of scope: the origin of zones, users, or Kubernetes objects: the interface Zones provides settled snapshots
 // and differences. It does not sign zones (DNSSEC), decide UPDATEs or ask other servers: a CNAME out of the zone ends
 // the answer.
 //

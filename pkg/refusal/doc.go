@@ -5,11 +5,11 @@
 // server writes them as causes of a metav1.Status, and clients read them there. A Warning has item and rule in its
 // text.
 //
-// It promises: (1) no reader has to parse a sentence; (2) kubectl prints the same text with and without the cause of a
+// Guarantees: (1) no reader has to parse a sentence; (2) kubectl prints the same text with and without the cause of a
 // rule, because that repeats field and message of its cause; (3) a rule has a single writer and reader: Cite and Of for
 // fields, Warning and CutWarning for Warnings.
 //
-// It does not know the rules, nor the objects.
+// Out of scope: the rules, nor the objects.
 //
 // Read refusal.go.
 package refusal

@@ -3,10 +3,10 @@
 
 // Package version has the version of a Kubizone program.
 //
-// It promises: (1) A program neither of a release nor installed by go at a release's tag has a version with -dev. (2)
+// Guarantees: (1) A program neither of a release nor installed by go at a release's tag has a version with -dev. (2)
 // Commands, /version, backups and every client's User-Agent have the same version.
 //
-// It does not know Kubernetes' version: pkg/apiserver adds that to /version.
+// Out of scope: Kubernetes' version: pkg/apiserver adds that to /version.
 //
 // Read version.go.
 package version

@@ -4,7 +4,7 @@
 // Package zoneview has a process's zones for readers: a Snapshot is a zone's definition at a serial, a Set has all
 // zones with their recent steps.
 //
-// It promises:
+// Guarantees:
 //  1. A Snapshot never changes. It shares everything untouched with its neighbours: a step costs its own size,
 //     not the zone's.
 //  2. A step is applied only if it fits: number and serial follow, the header, TTLs and rows to replace or remove
@@ -15,7 +15,7 @@
 //     overlap. Only a settled snapshot replaces a settled snapshot (S7.2).
 //  5. Everything is bounded: steps by Config, events by the number of zones, waiting by the caller's context.
 //
-// It does not know sources or readers of zones, has no clock, and starts a goroutine only for each subscription.
+// Out of scope: sources or readers of zones, has no clock, and starts a goroutine only for each subscription.
 //
 // Read snapshot.go, then apply.go and set.go.
 package zoneview

@@ -3,11 +3,11 @@
 
 // Package decoding explains the fields of a body that a decoder refuses.
 //
-// It promises: (1) a fault names the field, its value and a right value, for an unknown field the most similar
+// Guarantees: (1) a fault names the field, its value and a right value, for an unknown field the most similar
 // known field (S5.13); (2) a body is read only after a refusal, so good writes pay nothing; (3) at most ten faults
 // are named.
 //
-// It knows neither requests nor the meaning of values.
+// Out of scope: requests, and the meaning of values.
 //
 // Read explain.go first.
 package decoding

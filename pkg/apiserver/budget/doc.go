@@ -4,7 +4,7 @@
 // Package budget limits the octets that a namespace stores in etcd and writes in a second, and its Bind9Clusters
 // (S9).
 //
-// It promises:
+// Guarantees:
 //
 //	G1. Each server counts stored octets by a watch, and written octets by its own transactions. A write costs
 //	    O(1); memory grows with the namespaces that have objects or wrote recently.
@@ -15,7 +15,7 @@
 //	    commit is charged afterwards. The stock lags by the watch, and is unchecked before the first count. Each
 //	    further server may admit a Bind9Cluster too many.
 //
-// It does not know etcd, Kubernetes' storage, or where overrides are written.
+// Out of scope: etcd, Kubernetes' storage, or where overrides are written.
 //
 // Read budget.go first, then limits.go.
 package budget

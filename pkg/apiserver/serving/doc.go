@@ -4,7 +4,7 @@
 // Package serving issues and renews the serving certificate of an aggregated API server. A Secret has the certificate
 // authority and a leaf; the APIService's caBundle has the authorities that kube-apiserver trusts.
 //
-// It promises:
+// Guarantees:
 //
 //	C1. All replicas serve the Secret's leaf. Writes compare the resourceVersion; the loser of a race uses the
 //	    winner's leaf.
@@ -16,7 +16,7 @@
 //	C5. An unreadable Secret is left alone, the error names the key, and the last certificate is served on.
 //	C6. caBundle is the only field written in an APIService.
 //
-// It does not know clients (pkg/apiserver), nor cert-manager, whose certificates are files.
+// Out of scope: clients (pkg/apiserver), nor cert-manager, whose certificates are files.
 //
 // Read provider.go first, then material.go.
 package serving

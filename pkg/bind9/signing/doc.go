@@ -3,7 +3,7 @@
 
 // Package signing has zones signed by the signers of fleets, rolls their keys over and ends their signing.
 //
-// It promises:
+// Guarantees:
 //
 //	G1. The state of a zone is in its status, in the signer's keys and at the servers: a new process continues at any
 //	    point.
@@ -17,8 +17,10 @@
 //	    name.
 //
 // decide.go decides the next step, signer.go chooses the signer, both from facts alone; zone.go reads the facts and
-// takes the step. The package does not know how the DS reaches a parent, which the API server derives from the
-// status, nor how a zone reaches its servers: the primary sends a zone in IsBySigner only to the signer.
+// takes the step.
+//
+// Out of scope: the transport of the DS to the parent (the API server derives the DS from the status), and of zones to
+// servers (the primary sends a zone in IsBySigner only to the signer).
 //
 // Read decide.go, then zone.go, then signer.go, then sweep.go.
 package signing

@@ -3,11 +3,11 @@
 
 // Package dial connects to addresses named in classes, except those of this machine and the machine's cloud.
 //
-// It promises: (1) The checked address is the one connected to: the check follows the resolution, for each address of
+// Guarantees: (1) The checked address is the one connected to: the check follows the resolution, for each address of
 // a name and each connection, so a name that resolves differently later gains nothing. (2) An IPv4 address is found
 // in every IPv6 form. (3) A refusal is a *LocalAddressError, and no packet is sent.
 //
-// It does not know classes, protocols or networks. Addresses inside a cluster are ordinary.
+// Out of scope: classes, protocols or networks. Addresses inside a cluster are ordinary.
 //
 // Read dial.go.
 package dial

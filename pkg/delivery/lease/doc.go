@@ -6,11 +6,11 @@
 // Before its first call outside, an attempt records an intent, with the RRsets possibly left half written; before
 // each further call it checks that. A worker that confirmed the last serial checks its confirmation instead.
 //
-// It promises: (1) No call outside begins after another worker has recorded an intent, after a change of the class or
+// Guarantees: (1) No call outside begins after another worker has recorded an intent, after a change of the class or
 // the zone, or after the Loop was stopped (F22). (2) A write never replaces a state of another worker. (3) RRsets
 // possibly half written are stored, or follow from this worker's confirmed serial.
 //
-// It does not know the content of zones or the provider. It imports the types of deliveries, and the Memory kept in
+// Out of scope: the content of zones or the provider. It imports the types of deliveries, and the Memory kept in
 // step with the store.
 //
 // Read lease.go: Store first, then PassFence.

@@ -5,10 +5,10 @@
 // Each class has a queue of jobs, and at most one zone of a name (names.go). others.go relates a delivery to the
 // others of its class and its zone. attempt.go performs the actions decided by package decision.
 //
-// It promises: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers, never
+// Guarantees: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers, never
 // all. (3) While a provider asks for a pause, its whole class pauses. (4) Run returns after the last call outside.
 //
-// It does not know Kubernetes: classes come in as values, statuses go out through interfaces declared here and in
+// Out of scope: Kubernetes: classes come in as values, statuses go out through interfaces declared here and in
 // package lease. It imports no kind of provider.
 //
 // Read loop.go first, then attempt.go; queue.go does not depend on deliveries.

@@ -3,7 +3,7 @@
 
 // Package embed keeps a server's data directory: lock, format, and the etcd member inside, alone or in a cluster.
 //
-// It promises:
+// Guarantees:
 //
 //	E1. One process at a time: the second to open a directory gets an error with the directory and the first one's
 //	    process id, before anything is read or written.
@@ -17,7 +17,7 @@
 //	    never takes the place of a member that had data: Start fails, and names the command that admits the
 //	    member.
 //
-// It does not know the content of the store. Two compactors would cut each other's history, so etcd's own is off; the
+// Out of scope: the content of the store. Two compactors would cut each other's history, so etcd's own is off; the
 // API server's keeps five minutes for watches to resume. pkg/ledger/etcd has the ledger's requirements of an etcd
 // client.
 //

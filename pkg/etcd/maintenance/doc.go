@@ -3,7 +3,7 @@
 
 // Package maintenance maintains a server's etcd: its size, fragmentation and alarms.
 //
-// It promises:
+// Guarantees:
 //
 //	M1. Free space in a member's file is returned to the disk, one member at a time, if more than half of the
 //	    file.
@@ -17,7 +17,7 @@
 //	    transaction.
 //	M6. A store restored without raising revisions and serials is rejected at the start.
 //
-// It does not know the content of the store. The API server's compactor keeps five minutes for watches to resume;
+// Out of scope: the content of the store. The API server's compactor keeps five minutes for watches to resume;
 // this package compacts only under pressure.
 //
 // Read keeper.go first, then explain.go, outcome.go and probe.go.

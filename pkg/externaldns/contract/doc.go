@@ -3,9 +3,9 @@
 
 // Package contract is the protocol of external-dns and its webhook providers (version 1, as of v0.22).
 //
-// It promises: (1) reads are bounded; (2) no input panics.
+// Guarantees: (1) reads are bounded; (2) no input panics.
 //
-// It does not know Records or the sender.
+// Out of scope: Records or the sender.
 //
 // Read contract.go.
 package contract

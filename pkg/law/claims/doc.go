@@ -8,7 +8,7 @@
 // namespaces have names. (2) Age does not decide: the second claim is refused, from either side. (3) A refusal names no
 // other namespace (S1.8).
 //
-// It does not know records: a request has a namespace, a kind of rule and a name.
+// Out of scope: records: a request has a namespace, a kind of rule and a name.
 //
 // Read first: claim.go, from RefuseClaim on.
 package claims

@@ -9,7 +9,7 @@
 // cascade leaves its zone and waits (S2.5). (3) Serial, content state and journal step are those of the change alone
 // (I3).
 //
-// It does not know how zones come and go: package zones decides that, by cascades that bring their Records here.
+// Out of scope: how zones come and go: package zones decides that, by cascades that bring their Records here.
 //
 // Read first: record.go.
 package records

@@ -7,7 +7,7 @@
 // Promises. (1) Rules add: a new rule takes nothing from another. (2) The stored form of a rule is complete, and
 // rules with the same text allow the same (S4.3).
 //
-// It does not know the data of a zone: package claims decides whether another namespace has a name.
+// Out of scope: the data of a zone: package claims decides whether another namespace has a name.
 //
 // Read first: set.go, then reach.go and rule.go.
 package rules

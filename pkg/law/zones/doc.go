@@ -8,7 +8,7 @@
 // includes the outbox item of the move (I4), and locks their names until all have moved (S2.10). (3) A zone keeps
 // its name (S1.6).
 //
-// It does not know which records move: package records decides them one by one in the cascade.
+// Out of scope: which records move: package records decides them one by one in the cascade.
 //
 // Read first: zone.go, then parent.go.
 package zones

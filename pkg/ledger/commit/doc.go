@@ -17,7 +17,7 @@
 // it (Recover): locks are released, and the other writes of the batch are decided again. (6) Batches in a transaction
 // neither fail for each other nor wait for each other's facts.
 //
-// Package commit does not know the meaning of a plan, nor the clients and cascades behind writes. It puts outbox
+// Out of scope: the meaning of a plan, nor the clients and cascades behind writes. It puts outbox
 // items, and processes none.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,

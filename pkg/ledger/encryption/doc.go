@@ -14,7 +14,7 @@
 // Visible remain keys, and so the names of zones, records, views and namespaces; lengths of values; and the keys that
 // change together.
 //
-// The package knows neither the meaning of keys nor the place of the encryption key.
+// Out of scope: the meaning of keys in etcd, and the place of the encryption key.
 //
 // Read first: kv.go and watch.go, then values.go and key.go.
 package encryption

@@ -7,7 +7,7 @@
 // Promises. (1) A call writes at most once. (2) A watch delivers each change once and in order, or fails. (3) A call
 // blocks other requests for a page of keys, not for a range.
 //
-// It does not know zones, decisions or the meaning of keys, nor whether etcd is embedded: pkg/etcd/embed runs etcd,
+// Out of scope: zones, decisions or the meaning of keys, nor whether etcd is embedded: pkg/etcd/embed runs etcd,
 // and pkg/etcd/maintenance maintains etcd.
 //
 // Read first: ops.go, then ranges.go.

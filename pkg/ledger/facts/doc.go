@@ -11,7 +11,7 @@
 //
 // Memory.Mu guards names and zones, and the queue of each zone in package commit. No request to etcd holds Mu.
 //
-// Package facts does not know the subject of a decision, and writes nothing.
+// Out of scope: the subject of a decision, and writes nothing.
 //
 // Read first: session.go, then memory.go.
 package facts

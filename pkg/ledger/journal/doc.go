@@ -8,7 +8,7 @@
 // that a Delivery has not confirmed, stay up to a bound of octets, and are condensed beyond. (3) No write waits for a
 // trim.
 //
-// Package journal does not know decisions, and writes no step: a step is part of the transaction that makes it true
+// Out of scope: decisions, and writes no step: a step is part of the transaction that makes it true
 // (package commit).
 //
 // Read first: journal.go, then condense.go.

@@ -29,7 +29,7 @@
 // Zone object: a compare of the Zone proves all of them (I5). debts/, withdrawn/, names/ and outbox/ are compared by
 // their own revisions. (2) Each Parse function inverts the function of its key.
 //
-// Package layout knows nothing of transactions, clients or time: it only makes strings.
+// Out of scope: transactions, clients and time. The package only makes strings.
 //
 // A new kind of key needs a law.Kind (law/keys.go) if decisions read it; Keys.Key, DecodeFact and, for a range,
 // IsRange; Rooms; ZoneRooms, among the first OwnRooms unless Delivery needs it; the tables above and in package

@@ -8,7 +8,7 @@
 // condition written by a Placer has the generation at which it was observed. (3) The law gets every field of a spec,
 // or fields_test.go says why not.
 //
-// Package objects does not know keys, transactions or queues.
+// Out of scope: keys, transactions or queues.
 //
 // Read first: object.go.
 package objects

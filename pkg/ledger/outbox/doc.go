@@ -16,7 +16,7 @@
 // the mark is removed (records.RecordAsk.Work, S7.2). If records move to another zone, the mark locks their names
 // (S2.10): clients wait, and the step passes.
 //
-// Package outbox does not know the storage of the API, admission or migrations, and answers no client.
+// Out of scope: the storage of the API, admission or migrations, and answers no client.
 //
 // Read first: run.go, then cascade.go, waiting.go and zones.go, then steps.go and window.go.
 package outbox

@@ -18,7 +18,7 @@
 // version inside a revision. (8) A watch passes the writes of transactions in parts, with pauses, because the watch
 // cache closes watchers that more than ten events meet at once.
 //
-// Package subrev does not know the content of objects, nor the transactions that write them. A read of keys alone
+// Out of scope: the content of objects, nor the transactions that write them. A read of keys alone
 // gets no octets, so its versions have the right revision but not the sub-revision. Revisions that leave etcd
 // otherwise (the status of a member, the compactor's key, a snapshot) are not mapped, except by Compactor.
 //

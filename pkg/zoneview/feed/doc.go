@@ -5,7 +5,7 @@
 // and changed step by step, or frozen. The sources are the ledger's journal (fromjournal), for the API server, and
 // the API (fromapi), for every other process.
 //
-// It promises:
+// Guarantees:
 //
 //  1. A zone enters the Set proven: its rows make the claimed content state, and every step leads to the claimed state.
 //     Until then the last proven state is served.
@@ -15,7 +15,7 @@
 //  4. The feed is in sync only when every zone of the first listing is in the Set or frozen: a reader that lists the
 //     zones of the Set must not take a slow zone for a deleted zone.
 //
-// It does not know the reads of sources, their schedule, or the readers of the Set.
+// Out of scope: the reads of sources, their schedule, or the readers of the Set.
 //
 // Read feed.go first, then proof.go.
 package feed

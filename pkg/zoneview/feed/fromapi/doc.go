@@ -4,7 +4,7 @@
 // Package fromapi feeds a zoneview.Set from the API: it watches Zones, reads each once (zones/entries), then its
 // changes (zones/changes).
 //
-// It promises:
+// Guarantees:
 //
 //  1. The Set has only settled states (S7.2), each named by status.settledSerial.
 //  2. A zone that does not fit is counted and read again; its last state is served meanwhile. After several
@@ -14,7 +14,7 @@
 //  4. At most eight reads run at a time, one per zone; no stream but the watch. Failures are retried with growing
 //     pauses that differ between zones.
 //
-// It does not know the Set's readers. The ServiceAccount needs list and watch of zones, and get of zones/entries and
+// Out of scope: the Set's readers. The ServiceAccount needs list and watch of zones, and get of zones/entries and
 // zones/changes.
 //
 // Read source.go first, then zone.go; definition.go decodes the answers.
