@@ -5,8 +5,7 @@
 // primary.
 //
 // It promises: (1) A claimant keeps a name in use. An unused name goes to the earlier claimant; of two at the same
-// time, to the lower id. (2) The result depends only on claims and recorded uses: every process
-// returns the same.
+// time, to the lower id. (2) The result depends only on claims and recorded uses: every process returns the same.
 //
 // It does not know the purpose of names, or the consequences of a lost name.
 //
