@@ -14,6 +14,7 @@
 // (3) Every server is the shipped program, kubizone as built from cmd/kubizone.
 //
 // (4) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
+//
 // It does not know how deliveries work.
 //
 // Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.
