@@ -17,7 +17,7 @@ import (
 // than one per millisecond on average.
 //
 // An earlier restore of an older backup can be ahead, unless Since accounts for that. But its numbers began at
-// another millisecond: no secondary finds a serial from there here with other content.
+// another millisecond: no secondary finds such a serial in this store with other content.
 type Clock struct {
 	// Now is the begin of the restore.
 	Now time.Time

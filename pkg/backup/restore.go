@@ -88,7 +88,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 // prepareInto works in a directory of its own, and moves the result to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // of etcd, for damage undetected in the file
+		if fault := recover(); fault != nil { // etcd's panic, for damage undetected in the file
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
 		}
 	}()

@@ -29,8 +29,8 @@ import (
 // parallelRaises bounds concurrent writes: etcd merges disk writes.
 const parallelRaises = 32
 
-// raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11), so hash and journal are as
-// from a server, the serials kept for names without a zone, and the floor for unknown names (S6.8). No server may
+// raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11; so hash and journal are as
+// from a server), the serials kept for names without a zone, and the floor for unknown names (S6.8). No server may
 // run on the store. The results are the numbers of zones and of limited zones (Clock.serial).
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)

@@ -23,7 +23,7 @@ type Class struct {
 	// (Err).
 	Provider Provider
 	Err      *Error
-	// RequestsPerSecond of all zones together. 0: 50.
+	// RequestsPerSecond bounds the writes and comparisons of all zones together. 0: 50.
 	RequestsPerSecond float64
 	Paused            bool
 	// DriftInterval between comparisons of a zone. 0: 1 h.

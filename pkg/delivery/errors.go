@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Reason of a condition Ready that is not True. API.
+// Reason of a condition Ready that is not True. Reasons are API.
 type Reason string
 
 // Reasons of providers.
@@ -39,7 +39,7 @@ const CodeSigned = "TSIG"
 // Reasons of the Loop.
 const (
 	ReasonDelivered Reason = "Delivered"
-	// ReasonAllInstancesConfigured is Delivered for a class with changing servers, as far as they have rows.
+	// ReasonAllInstancesConfigured is Delivered for a class with changing servers: all with rows have confirmed.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
 	// ReasonPending: servers have not fetched the serial yet, or the delivery has not begun.
 	ReasonPending Reason = "Pending"
@@ -92,7 +92,7 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot say what it holds")
 
-// ErrNotProven means that no fault is known, but nothing proves the access.
+// ErrNotProven means that no fault is known, but nothing proves the access. Users read the text of a wrapping error.
 var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced means that another worker is delivering a later plan of the zone.

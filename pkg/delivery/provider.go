@@ -61,7 +61,8 @@ type Abilities struct {
 
 // Fence proves that no other worker has begun a later plan of the zone; if unknown, the Fence fails too. After an
 // error nothing may be written (F22). Fence waits for the class's rate limit, so each call outside needs its own. The
-// first call records the intent. ctx is the method's: the timeout of a call outside would run during the wait.
+// first call records the intent: a Deliver without writes does not call Fence. ctx is the method's: the timeout of a
+// call outside would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the

@@ -33,7 +33,8 @@ type State struct {
 	Intent                   *Intent
 	Servers                  []Server
 	Failed, Skipped          int
-	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: the attempt failed for more.
+	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: the attempt failed
+	// for more than single RRsets.
 	Refused     []Failure
 	FailedWhole bool
 	// Digests has RRsetKey.Digest of the RRsets refused beyond Refused, MaxDigests at most, ascending.
@@ -72,7 +73,7 @@ type Intent struct {
 	// From is the earliest serial of which RRsets may be at the provider. 0 with a State.Serial: more RRsets than
 	// listed were refused, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; empty if RRsets are owed only.
+	// Holder is the Config.Identity of the writing worker; empty if RRsets are only owed.
 	Holder string
 	Time   time.Time
 	// RRsets may be half written, or are owed after a refusal. All others are as at State.Serial. Unlisted: there are

@@ -37,7 +37,7 @@ type Candidate struct {
 	// has not been asked.
 	Err      error
 	Admitted bool
-	note     error
+	note     error // for an object whose Record stays
 }
 
 // MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
@@ -165,7 +165,7 @@ func reverseName(address netip.Addr) name.Name {
 
 // KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset, even
 // across namespaces, and names a single object. texts are all texts of the object. If no value is in texts, all are
-// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if no value is.
+// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if the name is, but no value.
 func (c *Candidate) KeepTargets(texts []string) {
 	said, named := map[string]bool{}, false
 	for _, text := range texts {

@@ -24,6 +24,7 @@ import (
 )
 
 const (
+	// FieldManager of the Records.
 	FieldManager = "kubizone-external-dns"
 	heritage     = "heritage=external-dns"
 )

@@ -208,7 +208,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, nil
 }
 
-// zonePatch removes absent fields of the file.
+// zonePatch also removes fields that the file lacks.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {

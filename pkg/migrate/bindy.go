@@ -304,7 +304,7 @@ func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) err
 			if _, err := netip.ParseAddr(address); err != nil && address != "" {
 				return fmt.Errorf("spec.nameServers: %s: %q is not an address", host.Hostname, address)
 			}
-			// A Zone has only addresses of inner hosts.
+			// A Zone has only addresses of hosts inside.
 			if address != "" && z.fqdn.Encloses(fqdn) && !slices.Contains(servers[i].Addresses, address) {
 				servers[i].Addresses = append(servers[i].Addresses, address)
 			}

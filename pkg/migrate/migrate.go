@@ -24,7 +24,8 @@ import (
 type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused: the object, or the list item in Reason, is not converted; otherwise the rest is.
-	Refused     bool
+	Refused bool
+	// Fix is the next step, if Reason names none.
 	Reason, Fix string
 }
 

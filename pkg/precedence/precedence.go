@@ -31,8 +31,8 @@ func (r Rank) Compare(other Rank) int {
 // sorted by rank. claims returns a claimant's names with their meanings; uses returns names recorded in the status;
 // nil: none.
 //
-// A name in use is withheld from claimants with another meaning, even while the user claims no name: a Secret may be
-// missing for a moment. The first of several users has the name. A claimant that loses a name has none.
+// A name in use is withheld from claimants with another meaning, even without a claim of the user: a Secret may be
+// missing for a moment. The first of several users has the name. A claimant that loses a name has no other.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}
@@ -59,7 +59,7 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 				continue
 			}
 			theirs, known := claims(claimants[other])[name]
-			// Other users of the name agree with such a user: they were served together.
+			// Two users of a name agree, even without a claim: they were served together.
 			if known && theirs != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}

@@ -65,7 +65,7 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// The owner has created or patched the spec. An apply counts as another manager, since a manifest decides.
+// owns: d.Manager created or patched the spec. An apply counts as another manager, since a manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

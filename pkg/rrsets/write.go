@@ -275,7 +275,7 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether the server accepts a change refused with 429 later.
+// waits reports a refusal with 429: the server accepts the change later.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast

@@ -233,7 +233,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	}
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reached = stepAdding, *z.since
+			z.step, z.reached = stepAdding, *z.since // as after a difference to since
 		}
 		z.Whole = z.step == stepWhole
 	}

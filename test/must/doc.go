@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package must checks a step that has to succeed within one line.
+// Package must checks, in one line of a test, a step that has to succeed.
 //
 // Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) It stops there, as by t.Fatal:
 // only the test's goroutine may call.

@@ -95,7 +95,7 @@ func KubeProgram(program string) (string, error) {
 }
 
 // Earlier returns kubizone at an earlier revision, built once by hack/build-earlier.sh, or a *Missing if this clone
-// lacks the program.
+// lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

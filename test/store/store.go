@@ -151,7 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together calls Together once.
+// Together calls the function Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()

@@ -71,7 +71,7 @@ func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present 
 	return results
 }
 
-// replaceRRset writes an RRset; with present only over that.
+// replaceRRset writes an RRset; with present, only in place of that.
 func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := packRecords(set)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 type memberWatch struct {
-	// state is that before the last full check, at looked.
+	// state is the zonesState before the last full check, at looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.

@@ -28,7 +28,7 @@ const (
 	actionRead     // desired keys, configuration and objects
 	actionTakeTurn // reserve the replacement of the pod
 	actionApply
-	actionDrain
+	actionDrain // idle pods of another manager
 	actionRemove
 	actionWait   // write the status and wait for the next event
 	actionIgnore // write nothing: the object belongs to another installation

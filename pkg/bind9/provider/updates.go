@@ -86,7 +86,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
-			// The servers belong to the class, so foreign data of the zone is replaced.
+			// The servers belong to the class, so foreign data in place of the zone's is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
 				targets[i].Err = asError(instance, err) // an invalid key concerns this instance only

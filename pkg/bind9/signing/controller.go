@@ -233,7 +233,7 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// writeStatus replaces the DS at the parent with the same write.
+// writeStatus also replaces the DS at the parent, by the same write.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN

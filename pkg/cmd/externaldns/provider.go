@@ -42,8 +42,8 @@ const (
 	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime of an admission, after which
-	// external-dns writes.
+	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime of an admission, until
+	// external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
@@ -62,7 +62,7 @@ type provider struct {
 
 type snapshot struct {
 	standing externaldns.Standing
-	// writable are the namespaces in which Records may be written; nil: all.
+	// writable has this cluster's namespaces, true if Records may be written; nil: all.
 	writable map[string]bool
 	at       time.Time
 	answered bool

@@ -73,8 +73,8 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
 }
 
-// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are in
-// the parent zone (S6.1 to S6.5).
+// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are
+// also shown in the parent zone (S6.1 to S6.5).
 func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 // requestInterval is the shortest time between two accepted Zone.Requests: every writer of the Zone can send them.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second
+const compareWithin = 10 * time.Second // after a change of the class's servers
 
-const viewWait = 5 * time.Minute
+const viewWait = 5 * time.Minute // of a removal, for the view of its zone
 
 // BeginAttempt updates m at the start of an attempt. A failed delivery is retried at once after a change of the
 // class, after the zone joined or left the class, and if f.Woken or a new request asks.
@@ -107,7 +107,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, otherwise if there is none.
+// WaitReason returns the message of the last failure, or otherwise if there is none.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise

@@ -80,7 +80,7 @@ type Facts struct {
 	Woken    bool
 	// Changed is when the oldest undelivered change was first seen.
 	Changed time.Time
-	Removed bool
+	Removed bool // the class has nothing of the zone
 	// Lost is when a server was last found to have lost a zone: this zone is compared then.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content here

@@ -70,7 +70,7 @@ type takeover struct {
 type cause int
 
 const (
-	// dueRetry comes before all else.
+	// dueRetry is the retry after a failure; nothing else is done before.
 	dueRetry cause = iota
 	dueRefused
 	duePoll

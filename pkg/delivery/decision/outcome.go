@@ -147,7 +147,7 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 // maxRefusedOctets bounds the names and messages of State.Refused, written with each delivered change.
 const maxRefusedOctets = 32 << 10
 
-// keepRefused has an order stable across attempts, so that a retry writes nothing.
+// keepRefused sorts alike in each attempt, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {

@@ -29,8 +29,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns nil for none. A worker of an already confirmed zone records no intent; the result then is one
-// from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns nil for none. A worker of an already confirmed zone records no intent; the result then is an
+// intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {

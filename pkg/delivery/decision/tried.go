@@ -89,7 +89,8 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	return intent
 }
 
-// In place of earlier the provider may have data known from the history, in place of fresh none.
+// splitFailed divides refused RRsets: in place of earlier the provider may have data known from the history, in place
+// of fresh none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -117,7 +118,8 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	return earlier, fresh
 }
 
-// splitZoneless returns nil if the provider accepted an RRset, or was asked only for RRsets refused before.
+// splitZoneless returns the error of a provider that refuses every RRset for want of the zone; nil if asked only for
+// RRsets refused before.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil

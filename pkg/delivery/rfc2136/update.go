@@ -27,7 +27,8 @@ const (
 	// maxIsolating bounds the updates of a delivery in search of refused records: for records not refused before, and
 	// again for the others.
 	maxIsolating = 64
-	soon         = 5 * time.Second
+	// soon is the delay before the search goes on.
+	soon = 5 * time.Second
 )
 
 type written struct {

@@ -64,9 +64,10 @@ type item struct {
 	withdrawn, delivered bool
 	// changed is the time of the oldest undelivered change, since that of the oldest unconfirmed change.
 	changed, since time.Time
-	failing        bool
-	confirmed      serial.Serial
-	behind         []string
+	// failing, confirmed and behind are copies from the Memory, for Status.
+	failing   bool
+	confirmed serial.Serial
+	behind    []string
 
 	decision.Memory
 }

@@ -38,9 +38,10 @@ type queue struct {
 	waiting   int
 	running   int
 	revision  int
-	until     time.Time
-	failures  int
-	timer     *time.Timer
+	// until is the end of the class's pause, failures the number of pauses in a row.
+	until    time.Time
+	failures int
+	timer    *time.Timer
 	// down: a job failed because of the class, and none succeeded since. failed has the jobs that failed so.
 	down    bool
 	failed  map[*job]bool

@@ -24,7 +24,8 @@ import (
 const (
 	// maxVersions bounds the kept digests of a zone. maxProven bounds a signer's serials kept with the zone's serial
 	// of each: servers behind a signer may lag by several.
-	maxVersions, maxProven     = 64, 16
+	maxVersions, maxProven = 64, 16
+	// A wait of at most shortWait is slept before a transfer.
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
 	// firstShare is how far the class's pace may lag for the first transfer of a zone: after a start every zone needs a
 	// first transfer, and a signer that times out for each would occupy all workers of the class.
@@ -297,7 +298,8 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// A signer's serial theirs proves the zone's serial. A secondary that also transfers from us may have that itself.
+// findBehind returns the zone's serial that the signer's serial theirs proves. A secondary that also transfers from us
+// may have the zone's own.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
 		return seen{serial: theirs}

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister finds named DNSClasses in etcd, for HaveNameServers in a watch, and default classes in that watch.
+// Lister finds named DNSClasses in etcd; default classes, and all for HaveNameServers, in a watch.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string

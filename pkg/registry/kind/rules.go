@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// The generic store answers with validationErrors, without their rules.
+// validationErrors are those of a write: the generic store's answer lacks their rules.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

@@ -119,7 +119,7 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 	return &subresource[T]{&store, strategy.Of, strategy.sub.Check, strategy.sub.Written}
 }
 
-func (*subresource[T]) Destroy() {}
+func (*subresource[T]) Destroy() {} // the store belongs to the resource
 
 // Update writes the part of an existing object. The uid of another object, such as a deleted predecessor, is a
 // Conflict: a patch has no preconditions, and validation would answer Invalid.

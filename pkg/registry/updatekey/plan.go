@@ -155,7 +155,7 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// before may be nil, id "".
+// makeChange returns the write of a change. before may be nil, id "".
 func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
 		return rrsets.Change{Before: before}

@@ -29,7 +29,7 @@ type continuation struct {
 func (p continuation) token() string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err)
+		panic(err) // strings and numbers always marshal
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }

@@ -150,7 +150,7 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 	}
 	delivers := of.Spec.Namespaces
 	if delivers == nil {
-		return !IsDefault(of) // it delivers no zone
+		return !IsDefault(of) // other classes deliver no zone
 	}
 	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
 		return false

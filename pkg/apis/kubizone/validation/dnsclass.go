@@ -568,7 +568,7 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice allows a default by absence.
+// validateChoice allows an absent value: there is a default.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -576,7 +576,7 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange allows 1 to most, or a default by absence.
+// validateRange allows 1 to most, or an absent value: there is a default.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil

@@ -40,7 +40,7 @@ const (
 	longestSuffix   = "-secondary-99" // of the instances of a cluster
 )
 
-// BINDVersions are the supported releases of BIND.
+// BINDVersions are the supported release series of BIND.
 var BINDVersions = []string{"9.18", "9.20"}
 
 // FleetRules are the platform's rules for all servers.

@@ -393,7 +393,7 @@ func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) 
 	return data, nil
 }
 
-// A host that ends in an unescaped dot or in a backslash is refused.
+// A host that ends in an unescaped dot or backslash is refused.
 func absolute(host string) (string, error) {
 	if host == "." {
 		return host, nil
