@@ -4,14 +4,8 @@
 // Package precedence assigns names, each to a single claimant: a zone's name in a class, a TSIG key's name at a
 // primary.
 //
-<<<<<<< HEAD
 // Guarantees: (1) A claimant keeps a name in use. An unused name goes to the earlier claimant; of two at the same
-// time, to the lower id. (2) The result depends only on claims and recorded uses: every process
-// returns the same.
-=======
-// It promises: (1) A claimant keeps a name in use. An unused name goes to the earlier claimant; of two at the same
 // time, to the lower id. (2) The result depends only on claims and recorded uses: every process returns the same.
->>>>>>> r3
 //
 // Out of scope: the purpose of names, or the consequences of a lost name.
 //

@@ -14,12 +14,8 @@
 // (3) Every server is the shipped program, kubizone as built from cmd/kubizone.
 //
 // (4) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
-<<<<<<< HEAD
-// Out of scope: how deliveries work.
-=======
 //
-// It does not know how deliveries work.
->>>>>>> r3
+// Out of scope: how deliveries work.
 //
 // Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.
 package main
