@@ -28,7 +28,7 @@ type Object struct {
 	created int64
 }
 
-// Write is a decision to be made and committed, of a client, a cascade, a move, or a parent that counts a child. A
+// Write is a write to be decided and committed, of a client, a cascade, or a parent that counts a child's cut. A
 // refusal is committed too: a transaction without puts proves the facts, so that no stale memory refuses a write.
 type Write struct {
 	Object
@@ -44,7 +44,7 @@ type Write struct {
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
 	// Item is the outbox item behind the write; nil: a client's.
 	Item *Item
-	// Payer is the paying namespace; "": the author's.
+	// Payer is the charged namespace; "": as payerOf describes.
 	Payer string
 	// Hint is the key of the zone that probably changes; "": unknown.
 	Hint string
@@ -63,7 +63,8 @@ func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) 
 		uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()}}
 }
 
-// Outcome is for the etcd3 store. Unless OK, the key was not at the expected revision, and KV is its present value.
+// Outcome is the result of a write for the etcd3 store. Unless OK, the key was not at the expected revision, and KV
+// is its present value.
 type Outcome struct {
 	OK  bool
 	Rev int64
@@ -77,7 +78,7 @@ type Set struct {
 	Writes    []*SetWrite
 	// Commits is false if a write was refused before Run: the others are decided only for their refusals.
 	Commits bool
-	// Requires is judged before the set.
+	// Requires has the prerequisites, judged before the set.
 	Requires []records.Requirement
 
 	// Run sets the rest. Unmet is the refusal of an unmet requirement.
