@@ -287,7 +287,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// decisionContext returns the context with the earliest deadline, as the end of any write ends the set.
+// decisionContext returns the context with the earliest deadline.
 func decisionContext(writes []*commit.SetWrite) context.Context {
 	first := writes[0].Ctx
 	for _, w := range writes[1:] {

@@ -130,7 +130,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	if stale { // on false another server has already done so
+	if stale { // false: another server has done so
 		if _, err := s.wrapKey(ctx, kv, config, key); err != nil {
 			return nil, false, err
 		}

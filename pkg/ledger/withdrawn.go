@@ -36,7 +36,7 @@ const (
 )
 
 type taking struct {
-	// zone is the uid of the zone.
+	// zone is a uid.
 	zone string
 	// namespaces may lose rights; nil: all. So may others at and below the given names, which are relative to fqdn.
 	namespaces []string

@@ -87,7 +87,7 @@ type batch struct {
 	reads   int       // decisions with reads of their own
 	closed  bool      // takes no further group
 	raced   bool      // a compare failed
-	// sent: the transaction may have been executed. answerPanic reads deciding and sent.
+	// sent is true if the transaction may have been executed. answerPanic reads deciding and sent.
 	deciding *group
 	sent     bool
 }
@@ -244,7 +244,7 @@ type Item struct {
 type FreedName struct {
 	View       string
 	Name, Base name.Name
-	// Apex: Base is the zone's apex.
+	// Apex is true if Base is the zone's apex.
 	Apex bool
 }
 

@@ -28,8 +28,8 @@ type Object struct {
 	created int64
 }
 
-// Write is a write to be decided and committed, of a client, a cascade, or a parent that counts a child's cut. A
-// refusal is committed too: a transaction without puts proves the facts, so that no stale memory refuses a write.
+// Write is a write of a client, a cascade, or a parent that counts a child's cut. A refusal is committed too: a
+// transaction without puts proves the facts, so that no stale memory refuses a write.
 type Write struct {
 	Object
 	Expected int64
@@ -86,7 +86,7 @@ type Set struct {
 	// Owed has the set's pending cuts. They are counted without the set's locks: a write of a child and its parent
 	// takes the parent's lock first.
 	Owed []law.PendingCut
-	// Sent: the set may be written.
+	// Sent is true if the set may be written.
 	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
@@ -138,12 +138,12 @@ type group struct {
 	insists bool
 	// A preview is decided without locks, and without a compare of the object.
 	preview bool
-	// proves: the batch sends the compares and puts nothing, for a refusal or dry run.
+	// proves is true if the batch sends compares and puts nothing, for a refusal or dry run.
 	proves bool
 	// strange counts the decisions whose facts contradicted unchanged objects.
 	strange int
-	// alone: a batch with the group panicked, so the group is decided alone. Only the goroutine that commits the
-	// group reads and writes answered and alone.
+	// alone is set if a batch with the group panicked: the group is decided alone. Only the goroutine that commits
+	// the group reads and writes answered and alone.
 	answered, alone bool
 	// deciding is held while the decision reads the caller's objects. A caller that has left may change them, so gone
 	// excludes the group.
@@ -161,7 +161,7 @@ type member struct {
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// moved: the object changed since the caller read it.
+	// moved is true if the object changed since the caller read it.
 	out   Outcome
 	moved bool
 }

@@ -286,7 +286,7 @@ func (mem *Memory) HeldZones() int {
 	return len(mem.stopped)
 }
 
-// unrefer: the caller holds Mu.
+// unrefer removes a name from referring. The caller holds Mu.
 func (mem *Memory) unrefer(k law.Key) {
 	x := mem.index[k]
 	if x == nil || x.holding.Target == nil {

@@ -841,7 +841,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
-// ErrDamaged: a stored record does not decode, or the law cannot read it.
+// ErrDamaged means that a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
 
 // DecideFromMemory decides a Record write without a read. The outcome is empty if memory lacks a fact.

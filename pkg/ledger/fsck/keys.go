@@ -148,8 +148,8 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkWaiting asks the law, on facts from the objects, whether the next round would take in waiting objects (S2.7).
-// No other check asks the law. Waiting too long is owed, never damage: nothing wrong is served.
+// checkWaiting asks the law, on facts from the objects, whether a zone would adopt waiting objects in the next round
+// (S2.7). No other check asks the law. Waiting too long is owed, never damage: nothing wrong is served.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adopted == nil && c.ctx.Err() == nil {

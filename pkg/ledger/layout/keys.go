@@ -261,7 +261,7 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves: the Record moves between zones.
+	// Moves is set while the Record moves between zones.
 	Moves bool `json:"m,omitempty"`
 	// KeptOut is the namespace that held the name.
 	KeptOut string `json:"k,omitempty"`

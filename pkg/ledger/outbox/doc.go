@@ -7,10 +7,9 @@
 //
 // Promises. (1) Each step is a write like a client's: decided by the law and proved by the same compares (package
 // commit). So a repeated step changes nothing, and two servers may process an item. (2) An item is deleted in the
-// transaction that ends its work. (3) The cascades of a namespace run one after the other. The number of namespaces
-// whose cascades run at once is bounded, and each pauses for the others after a slice of time (lanes.go). (4) An
-// unreadable record is left out and noted in the item (work.go). (5) After any interruption, a work continues after
-// the cursor in its item.
+// transaction that ends its work. (3) The cascades of a namespace run one after the other. A bounded number of
+// namespaces run cascades at once, in slices of time (lanes.go). (4) An unreadable record is left out and noted in
+// the item (work.go). (5) After any interruption, a work continues after the cursor in its item.
 //
 // A step differs from a client's write in three points. A refusal becomes the reason of a condition: the record
 // leaves its zone, or waits (records.RecordAsk.Cascade). The step leaves the work's mark at the zone, which is

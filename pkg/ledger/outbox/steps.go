@@ -81,7 +81,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		w.Payer = o.Namespace
 	}
 	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records that wait at their names
+		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders are not charged for Records that wait at their names
 	}
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
