@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write that takes rights away, or to its dry run, counts the objects concerned, as of the write
-// (S2.16). The cascade may decide them earlier.
+// The response to a write or dry run that takes rights away counts the objects concerned, as of the write (S2.16).
+// The cascade may decide them earlier.
 
 const (
 	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
@@ -38,11 +38,11 @@ const (
 type taking struct {
 	// zone is a uid.
 	zone string
-	// namespaces are those concerned; nil: all. Others may be, too, at and below names, relative to fqdn.
+	// namespaces may lose rights; nil: all. So may others at and below the given names, which are relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes returns the judge for a namespace and its rules from Delegations.
+	// takes returns the test of objects that a namespace loses, given its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
 	// children are the child zones before the write. at is the revision of the write; 0: the newest.
 	children children
@@ -81,7 +81,7 @@ type taken struct {
 	records, zones int
 	names          []string
 	namespaces     map[string]bool
-	// more: some objects were not read.
+	// more is true if some objects were not read.
 	more bool
 }
 
@@ -226,7 +226,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record at an owner in the zone with that uid; "": none.
+// FirstMember returns name and uid of a namespace's first Record at an owner in a zone, given by uid; "": none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -276,8 +276,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below, or below a new zone's
-// parent, before the write; nil: unchanged.
+// warnOfZone warns of the objects taken by a write of a Zone at a revision. stood are the child zones before the
+// write, or those of a new zone's parent; nil: unchanged.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -341,7 +341,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver: a DS at the new zone's name stays in the parent.
+// takingOver leaves a DS at the new zone's name in the parent.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -381,7 +381,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns of new patterns without effect, as zones below have all of their names.
+// warnOfElsewhere warns of new patterns without effect, because zones below have all names that they match.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)

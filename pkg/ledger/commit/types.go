@@ -42,8 +42,9 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. held gets each zone held by a mass deletion (S7.5), and news the news of writes;
-// both may be nil. From a commit latency of slowCommit on, a batch waits for more writes.
+// New returns a Committer over mem. held is called for each zone held by a mass deletion (S7.5), and news for effects
+// of writes on other namespaces; both may be nil. If commits take slowCommit or longer, a batch waits for more
+// writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, news: news, slowCommit: slowCommit,
@@ -57,17 +58,17 @@ type queue struct {
 
 	// read caches the last withdrawals read (facts.Overlay.Read).
 	read map[law.Key]facts.Read
-	// Until apart, the zone's batches share no transaction (together.go).
+	// apart is the time until which the zone's batches share no transaction (together.go).
 	apart time.Time
 
 	// Memory.Mu guards the rest. committing: a goroutine takes batches from waiting.
 	waiting    []*group
 	committing bool
-	// enough is closed when want groups wait; nil: no batch waits.
+	// enough is closed when the queue has want groups; nil if no batch waits for them.
 	enough chan struct{}
 	want   int
-	// met is the last time another server was met here. asked counts its later requests for the next commit. yield is
-	// the time for which the next Release keeps the lock, for that server.
+	// met is the last time at which this server noticed another server at the zone. asked counts its later requests
+	// for the next commit. yield is the time for which the next Release keeps the lock, for that server.
 	met      time.Time
 	asked    int
 	yield    time.Duration
@@ -86,7 +87,7 @@ type batch struct {
 	reads   int       // decisions with reads of their own
 	closed  bool      // takes no further group
 	raced   bool      // a compare failed
-	// sent: the transaction may have been executed. answerPanic reads deciding and sent.
+	// sent is true if the transaction may have been executed. answerPanic reads deciding and sent.
 	deciding *group
 	sent     bool
 }
@@ -243,7 +244,7 @@ type Item struct {
 type FreedName struct {
 	View       string
 	Name, Base name.Name
-	// Apex: Base is the zone's apex.
+	// Apex is true if Base is the zone's apex.
 	Apex bool
 }
 

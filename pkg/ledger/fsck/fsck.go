@@ -72,8 +72,8 @@ type Report struct {
 	// Owed has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
 	// waiting for them.
 	Owed Findings
-	// Notes are names of two tenants against the present rules (S4.8). They need no repair: former rules or deleted
-	// records may have allowed them.
+	// Notes has names claimed by two tenants against the present rules (S4.8). They need no repair: former rules or
+	// deleted records may have allowed them.
 	Notes Findings
 }
 
@@ -188,7 +188,7 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// eachObject decodes a resource's objects. An object that does not decode, or has another's key, breaks the rule.
+// eachObject calls f for a resource's objects. An object that does not decode, or has another's key, breaks the rule.
 // damaged, if not nil, is called for undecodable objects.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
@@ -219,7 +219,7 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey passes the keys of established zones. rest is the key after the uid.
+// eachZoneKey calls f for the keys of established zones. rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")
@@ -229,7 +229,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom: same returns the rule that a difference breaks.
+// checkRoom compares the keys of a kind with the wanted keys. same returns the rule that a difference breaks.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

@@ -85,7 +85,7 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed: unnamed parts come from a server that lost a race.
+// readCondensed reads the condensed steps. Parts without a header come from a server that lost a race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -183,7 +183,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep returns the unmet expectation, or "".
+// undoStep undoes a step, and returns the unmet expectation, or "".
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

@@ -201,7 +201,7 @@ func (c *check) readCuts() error {
 	})
 }
 
-// standingZone returns a key's zone; nil if missing: damage, unless a work purges the zone's keys.
+// standingZone returns a key's established zone, or nil. A missing zone is damage, unless a work purges its keys.
 func (c *check) standingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {

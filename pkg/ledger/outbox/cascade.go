@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// carryOut processes the rest of a work, and deletes its item at the end. A new server, slice or window continues
-// after the cursor.
+// carryOut processes the rest of a work, and deletes its item at the end. It continues after the cursor, also on
+// another server.
 func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
 		return nil
@@ -47,8 +47,8 @@ func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
 	}
 }
 
-// decideFound decides first the moving Records. Then the zones are unlocked, so that waiting Records do not prolong
-// the lock (S2.11).
+// decideFound decides the moving Records, then unlocks the zones, and then decides the rest, so that waiting Records
+// do not prolong the lock (S2.11).
 func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -108,8 +108,8 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// finishWork ends a work, each part in a transaction: withdrawals, marks at the zones, then the purge. The item goes
-// with the last part (I4); not through: the item was extended.
+// finishWork ends a work in parts, each a transaction: withdrawals, marks at the zones, then the purge. The last
+// deletes the item (I4). through is false if the item was extended.
 func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -126,7 +126,7 @@ func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, e
 	return false, nil
 }
 
-// endPart: with purges, this part is not the last.
+// endPart commits a part. If purges is true, it is not the last.
 func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
 	rest := s.Work
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
@@ -172,8 +172,8 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes a removed zone's internal keys, page by page. No zone has the work's mark any more, so no
-// decision reads these keys.
+// purgeKeys deletes a removed zone's internal keys in pages. No zone has the work's mark any more, so no decision
+// reads these keys.
 func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	if len(s.Work.Scans) > 0 { // not again after an interruption
 		next := s.Work

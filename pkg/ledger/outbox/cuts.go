@@ -80,7 +80,8 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 	}
 }
 
-// cutWrite's error is commit.ErrThrough if the parent has another name by then.
+// cutWrite returns the write that counts a cut. Its error is commit.ErrThrough if the parent has another name by
+// then.
 func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Owed
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -128,8 +129,8 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.I
 	return nil, nil
 }
 
-// countCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. A kept cut
-// stays pending until the end of the child's hold, which counts the cut.
+// countCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. If kept is
+// true, the cut stays pending until the end of the child's hold.
 func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
 	if err != nil || !parentStands(parent, ask.Owed) {
@@ -219,7 +220,7 @@ func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 		if last != nil && known < sweepEvery {
 			return
 		}
-		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // the writer would have paid
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // as for the writer
 		if err := box.payCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
 				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)

@@ -128,7 +128,8 @@ func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (n
 	return slices.Compact(names), err
 }
 
-// reconsiderDelegation: covered if the names under the rules are decided later anyway.
+// reconsiderDelegation decides a Delegation again. covered is true if the names under its rules are decided later
+// anyway.
 func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := box.readDelegation(ctx, namespace, name)

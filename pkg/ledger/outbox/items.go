@@ -70,7 +70,6 @@ func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	return rev, nil
 }
 
-// beginItems retries each second; 0: ctx ended.
 func (box *Outbox) beginItems(ctx context.Context) int64 {
 	for {
 		rev, err := box.loadItems(ctx)

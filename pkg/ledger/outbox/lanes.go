@@ -24,7 +24,7 @@ type lanes struct {
 	waiting atomic.Int32  // lanes without a place
 	slice   time.Duration
 	busy    sync.Map // by namespace
-	// missed: a work was due while its lane was busy.
+	// missed is true if a work was due while its lane was busy.
 	missed atomic.Bool
 }
 

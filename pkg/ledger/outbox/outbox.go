@@ -57,7 +57,7 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 const (
 	// MigrationID begins the IDs of migrations' works.
 	MigrationID = "migration-"
-	// trialID begins the IDs of trials.
+	// trialID begins the IDs of trials (waiting.go).
 	trialID = "waits-"
 )
 
@@ -85,8 +85,8 @@ func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone without a client, until the decision is committed or no longer needed. item is the
-// cascade's, or nil. ask returns the request for the present Zone; nil: nothing to decide.
+// decideZone decides a Zone without a client, until the decision is committed or obsolete. item is the cascade's, or
+// nil. ask returns the request for the present Zone; nil: nothing to decide.
 func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {

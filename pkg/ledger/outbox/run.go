@@ -97,8 +97,8 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns this server's works, oldest first: its own, those of another server silent for foreignAfter and, if
-// all, those without a runner.
+// listDue returns the works for this server, oldest first: its own, those of a server silent for foreignAfter and, if
+// all is true, those without a runner.
 func (box *Outbox) listDue(all bool) (works []*standing) {
 	box.items.mu.Lock()
 	for _, one := range box.items.by {
@@ -144,7 +144,7 @@ func (box *Outbox) takeUp(ctx context.Context, s *standing) {
 }
 
 // sweepMarks settles zones held too long by their cascades (S7.2), and removes marks without an item, which would
-// lock names and hold zones forever. An item goes with its last mark, so a fault of the store has lost the item.
+// lock names and hold zones forever. An item is deleted with its last mark, so the store has lost such an item.
 func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	box.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := box.mem.Now().Unix()

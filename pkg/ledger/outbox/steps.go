@@ -35,8 +35,9 @@ import (
 const (
 	// maxSteps is about the number of records that fits into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the queued
-	// steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long beside a busy client.
+	// In the time sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the
+	// queued steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long beside a busy
+	// client.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -54,7 +55,7 @@ type step struct {
 	candidate
 	w *commit.Write
 	o *v1alpha1.Record
-	// whether the Record is in the zone that the step probably changes
+	// true if the Record is in the zone that the step probably changes
 	stands bool
 }
 
@@ -80,7 +81,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		w.Payer = o.Namespace
 	}
 	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records that wait at their names
+		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders are not charged for Records that wait at their names
 	}
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -118,8 +119,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords decides candidates in order. First the Records in a zone stay or leave. Then the waiting Records come
-// in, with those that have left for another zone (I1).
+// decideRecords decides candidates in order. First the Records in a zone stay or leave. Then zones adopt the waiting
+// Records, with those that have left for another zone (I1).
 func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
 	box.mem.Fault("cascade-step")
 	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -145,9 +146,9 @@ func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidat
 	return err
 }
 
-// commitSteps commits steps, grouped by probable zone; a step that does not fit in is decided alone. If inside, the
-// Records are in these zones, and a leaving Record is not yet taken in elsewhere. leaves has the uids of the leaving
-// Records.
+// commitSteps commits steps, grouped by probable zone. The first step of a group that is not committed is decided
+// alone. If inside is true, the Records are in these zones, and a leaving Record is not yet adopted by another.
+// leaves has the uids of the leaving Records.
 func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -176,8 +177,8 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone. Unless leaving, a leaving Record is decided until another zone has taken
-// the Record in.
+// reconsiderRecord decides a Record alone. Unless leaving is true, a Record that leaves is decided until another zone
+// has adopted it.
 func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := box.readSteps(ctx, s, []candidate{c})

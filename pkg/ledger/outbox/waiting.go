@@ -25,10 +25,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. A round tries them; when a client removes a value,
-// those at the name are tried at once (S2.7). To try is to decide without a write. If a zone would take an object in,
-// a cascade is created, and orders all objects waiting at the name. So a round of an idle cluster writes nothing, and
-// a lost trial costs a minute.
+// A write that frees a name does not look for waiting objects. Each round decides them without a write (a trial);
+// when a client removes a value, objects that wait at the name are tried at once (S2.7). If a zone would adopt an
+// object, a cascade decides all objects waiting at the name in order. So a round of an idle cluster writes nothing,
+// and a lost trial costs a minute.
 
 const (
 	// TryEvery is the time between two rounds.
@@ -53,7 +53,7 @@ func (box *Outbox) followRounds(ctx context.Context) {
 }
 
 // followFreed tries the objects waiting at freed names, and at or below their base names, until ctx ends. While
-// nothing waits, it only counts, and seldom: most clusters have no waiting objects, and all have writes.
+// nothing waits, it only counts them, and seldom: most clusters have no waiting objects, and all have writes.
 func (box *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time // last time with a waiting object
 	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
@@ -79,8 +79,8 @@ func (box *Outbox) logUntried(ctx context.Context, err error) {
 	}
 }
 
-// tryRange tries the waiting objects under a prefix from a key, and creates cascades for those that would come in.
-// next is the key to continue with, "" at the end. The pauses take rest times the working time.
+// tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
+// adopt. next is the key to continue with, "" at the end. Pauses last rest times the working time.
 func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -103,8 +103,9 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave them to that cascade: Records restored by own's rules are own's act and end a hold (S7.5), but Records taken
-// in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no object.
+// leave them to that cascade: Records restored by rules of the zone's own namespace are its act and end a hold
+// (S7.5), but Records adopted in a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no
+// object.
 func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -132,8 +133,8 @@ func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) 
 	return err
 }
 
-// drawWaiting reads about most waiting keys under a prefix from a key, and chooses at most maxTried of each namespace
-// by lot.
+// drawWaiting reads the waiting keys under a prefix from a key on, about as many as most, and chooses at most
+// maxTried of each namespace by lot.
 func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, box.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {

@@ -33,9 +33,9 @@ type candidate struct {
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's candidates, in order (S2.8, S2.14): moving Records, the gaining zone's own
-// namespace first; zones, since they take records; Records in the zone; waiting Records of the zone's own namespace,
-// of the namespace that had the name when the wait began, and all others. Within each, the older first.
+// window is the next part of a work's candidates, in order (S2.8, S2.14): moving Records, those of the gaining zone's
+// own namespace first; zones, since they adopt records; Records in the zone; waiting Records of the zone's own
+// namespace, of the namespace that had the name when the wait began, and all others. Within each, the older first.
 type window struct {
 	own string
 	// after is the work's cursor before the window. Until after.Moved, the window has only moving Records.
@@ -102,8 +102,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow finds a work's next candidates. Only an interrupted work leaves Records between two zones, so only such
-// a work searches the waiting objects for them: strangers may have many objects there (S2.11).
+// findWindow finds a work's next candidates. Only an interrupted work leaves Records between two zones, so only then
+// does it search the waiting objects for them: other namespaces may have many objects there (S2.11).
 func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -190,7 +190,7 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces reads these namespaces' objects, not the zone's members.
+// scanNamespaces finds candidates in the scan's namespaces, without the zone's members.
 func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
@@ -243,7 +243,6 @@ func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string
 	return c, err == nil, err
 }
 
-// recordCandidate: a waiting Record's key has the namespace that held the name (S2.14).
 func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}

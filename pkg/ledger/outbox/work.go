@@ -22,13 +22,13 @@ type standing struct {
 	commit.Item
 	// cursor is the progress, stored by each renewal of the lease. If the item was extended, the work restarts.
 	cursor law.Cursor
-	// again: the work may have been interrupted.
+	// again is true if the work may have been interrupted.
 	again bool
-	// damaged are Records left out, stored with the cursor.
+	// damaged has the Records left out, stored with the cursor.
 	damaged []law.Ref
-	// place is the lane's, or nil.
+	// place is the place of the lane, or nil.
 	place *place
-	// since is the item's creation revision, beaten the time of the last renewal.
+	// since is the creation revision of the item, beaten the time of the last renewal.
 	since  int64
 	beaten time.Time
 }
@@ -61,8 +61,8 @@ func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over another's cascade, beatEvery the period of
-	// renewals.
+	// foreignAfter is the silence after which this server takes over another server's cascade, beatEvery the period
+	// of renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
@@ -76,7 +76,7 @@ func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
 	return s.noteProgress(ctx, box)
 }
 
-// noteProgress also renews the lease.
+// noteProgress stores the cursor, and renews the lease.
 func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
@@ -90,10 +90,10 @@ func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
 
 const maxRest = 20 * time.Millisecond
 
-// betweenGoes follows steps that started at began, when clients was the time of the last client write. The cascade
-// renews its lease. If clients have written since, in any zone, it pauses, or each of their writes would wait for
-// steps; the pause grows with the number of cascades. After a slice the cascade gives its place to another lane:
-// paused is true, and another server may have taken over.
+// betweenGoes is called after a run of steps that started at began; clients is the time of the last client write
+// then. It renews the lease. If clients have written since, in any zone, it pauses, or each of their writes would
+// wait for steps; the pause grows with the number of cascades. After a slice of time it gives its place to another
+// lane. Then paused is true, and another server may have taken over.
 func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, box); err != nil {
 		return false, err
@@ -114,9 +114,9 @@ func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time
 	return true, s.noteProgress(ctx, box)
 }
 
-// A damaged record does not stop a cascade. The cascade notes the record in the item, and removes its marks from the
-// zones as if the record had been decided. The item remains with the damaged records only, except for a trial, as the
-// next round tries again. A server that can read the record again, or finds the record gone, ends the item.
+// A damaged record does not stop a cascade, which notes the record in the item, and ends as if it had been decided.
+// The item remains with the damaged records only, except for a trial, as the next round tries again. A server that
+// can read the record again, or finds it gone, ends the item.
 
 // MaxDamaged bounds an item's damaged records. With more, the store is damaged or the encryption configuration wrong,
 // and the cascade waits for a repair.

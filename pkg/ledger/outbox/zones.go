@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending asks whether a pending zone may be established, as a new child (S3.2); nil: nothing to decide. No zone
-// takes in an object that terminates (S2.6).
+// askPending returns the request to establish a pending zone as a new child (S3.2); nil: nothing to decide. No zone
+// adopts an object that terminates (S2.6).
 func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(o.Namespace) {
 		return nil, nil
@@ -28,8 +28,8 @@ func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, er
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and of zones whose condition must
-// report, or no longer, another name of the zoneRef's target (S1.6).
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports
+// another name of the zoneRef's target, or must (S1.6).
 func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
