@@ -4,17 +4,23 @@
 package apiserver
 
 import (
+	"context"
 	"reflect"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/utils/lru"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-const sharedObjects = 1000
+const (
+	sharedObjects = 1000
+	sharedParts   = 1000 // managed fields, and labels
+)
 
 // sharing is the codec of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write of
 // a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets.
@@ -24,6 +30,7 @@ const sharedObjects = 1000
 type sharing struct {
 	runtime.Codec
 	last *lru.Cache // types.UID to pieces
+	*texts
 }
 
 type pieces struct {
@@ -35,7 +42,7 @@ type pieces struct {
 }
 
 func newSharing(codec runtime.Codec) sharing {
-	return sharing{codec, lru.New(sharedObjects)}
+	return sharing{codec, lru.New(sharedObjects), &texts{lru.New(sharedParts), lru.New(sharedParts)}}
 }
 
 func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
@@ -50,6 +57,7 @@ func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	case *v1alpha1.Record:
 		s.share(&o.ObjectMeta, nil, nil, &o.Spec.Values)
 	}
+	s.intern(object)
 	return object, kind, nil
 }
 
@@ -76,4 +84,83 @@ func take[T any](of *T, remembered T) T {
 		*of = remembered
 	}
 	return *of
+}
+
+// listed is the decoder of lists, with which the watch cache begins.
+type listed struct {
+	etcd3.Decoder
+	*texts
+}
+
+// DecodeListItem decodes an object that is only read.
+func (d listed) DecodeListItem(ctx context.Context, data []byte, rev uint64, newItem func() runtime.Object) (runtime.Object, error) {
+	o, err := d.Decoder.DecodeListItem(ctx, data, rev, newItem)
+	if err == nil {
+		d.intern(o)
+	}
+	return o, err
+}
+
+// texts keeps a single copy of the parts that many objects have in common: conditions, managed fields and labels.
+type texts struct {
+	fields *lru.Cache // raw managed fields to *metav1.FieldsV1
+	labels *lru.Cache // the only label, KEY=VALUE, to map[string]string
+}
+
+// intern replaces parts of an object by equal shared ones.
+func (x *texts) intern(object runtime.Object) {
+	switch o := object.(type) {
+	case *v1alpha1.Zone:
+		x.internMeta(&o.ObjectMeta)
+		internConditions(o.Status.Conditions)
+		internTexts(&o.Spec.DomainName, &o.Status.FQDN)
+	case *v1alpha1.Record:
+		x.internMeta(&o.ObjectMeta)
+		internConditions(o.Status.Conditions)
+		internTexts(&o.Spec.DomainName, &o.Status.FQDN, &o.Spec.Type)
+		if z := o.Status.ZoneRef; z != nil {
+			internTexts(&z.Namespace, &z.Name, (*string)(&z.UID))
+		}
+	case *v1alpha1.Delivery:
+		x.internMeta(&o.ObjectMeta)
+		internConditions(o.Status.Conditions)
+	}
+}
+
+func (x *texts) internMeta(meta *metav1.ObjectMeta) {
+	internTexts(&meta.Namespace)
+	if len(meta.Labels) == 1 {
+		for key, value := range meta.Labels {
+			meta.Labels = keep(x.labels, key+"="+value, meta.Labels)
+		}
+	}
+	for i := range meta.ManagedFields {
+		m := &meta.ManagedFields[i]
+		internTexts(&m.Manager, (*string)(&m.Operation), &m.APIVersion, &m.FieldsType, &m.Subresource)
+		if m.FieldsV1 != nil {
+			m.FieldsV1 = keep(x.fields, m.FieldsV1.GetRawString(), m.FieldsV1)
+		}
+	}
+}
+
+// keep returns the kept value of the key, and keeps value if there is none.
+func keep[T any](kept *lru.Cache, key string, value T) T {
+	if have, ok := kept.Get(key); ok {
+		return have.(T)
+	}
+	kept.Add(key, value)
+	return value
+}
+
+func internConditions(conditions []metav1.Condition) {
+	for i := range conditions {
+		c := &conditions[i]
+		internTexts(&c.Type, (*string)(&c.Status), &c.Reason, &c.Message)
+	}
+}
+
+func internTexts(all ...*string) {
+	for _, t := range all {
+		*t = unique.Make(*t).Value()
+	}
 }

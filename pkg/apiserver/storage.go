@@ -55,9 +55,10 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			transformer = identity.NewEncryptCheckTransformer()
 		}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, newSharing(config.Codec), newObject, newList,
+		shared := newSharing(config.Codec)
+		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, shared, newObject, newList,
 			config.Prefix, resourcePrefix, config.GroupResource,
-			transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
+			transformer, config.LeaseManagerConfig, listed{etcd3.NewDefaultDecoder(config.Codec, versioner), shared.texts}, versioner)
 		if err != nil {
 			client.Close()
 			return nil, nil, fmt.Errorf("storage of %s: %w", config.GroupResource, err)
