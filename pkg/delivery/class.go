@@ -36,7 +36,7 @@ type Class struct {
 // Zone is the desired state of a Zone object.
 type Zone struct {
 	UID string
-	// Tenant is charged for the work: each has a share of a class's workers.
+	// Tenant owns the work: each tenant has a share of a class's workers.
 	Tenant  string
 	Classes []string
 	// Former are other classes to remove the zone from. The Loop remembers those once in Classes.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Reason is the reason of a Ready that is not True. API.
+// Reason is why a condition Ready is not True. API.
 type Reason string
 
 // Reasons of providers.

@@ -23,14 +23,14 @@ import (
 // with the context, and return errors as *Error.
 type Provider interface {
 	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider; if the fence
-	// fails, Deliver stops and returns that error unchanged. Every call ends within plan.CallTimeout. Deliver waits no
-	// longer for servers to fetch the zone, reports their serials, and is called again. The report is valid beside an
-	// error too.
+	// fails, Deliver stops and returns that error unchanged. Every call ends within plan.CallTimeout. Deliver waits for
+	// servers to fetch the zone no longer than that, reports their serials, and is called again. The report is valid
+	// beside an error too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there; plan.Changes
 	// has others that may be there, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot list its content. With a
+	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot list its content. With
 	// ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
 	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the answer does
@@ -83,7 +83,7 @@ type Fence func(ctx context.Context) error
 //	All      @ NS, mail A, www A, as they are at 8
 //
 // For a zone never delivered, or without a known difference, the plan has Since 0, Changes nil and the same All.
-// Deliver has the effect of this code, in any number of calls outside:
+// Deliver has the effect of this code, in any number of calls:
 //
 //	puts := the After of each of plan.Changes
 //	if plan.Changes == nil {

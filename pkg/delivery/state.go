@@ -41,7 +41,8 @@ type State struct {
 	// Digests has RRsetKey.Digest of the refused RRsets beyond Refused, MaxDigests at most, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the repair of the drift, stored with the next other change. Drift may have only some RRsets.
+	// Drifted is True until the drift is repaired. The repair is stored with the next other change. Drift may have only
+	// some RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
@@ -73,7 +74,7 @@ type Intent struct {
 	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets than listed were
 	// refused, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; empty if RRsets are owed only.
+	// Holder is the Config.Identity of the writing worker; empty if none is writing.
 	Holder string
 	Time   time.Time
 	// RRsets may be half written, or are owed: refused, and still to be written. All others are as at State.Serial.

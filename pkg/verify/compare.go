@@ -93,7 +93,7 @@ type Report struct {
 	Serial uint32 `json:"serial"`
 	// By is the method; empty if not compared. Questions and requests find no foreign RRsets.
 	By string `json:"by,omitempty"`
-	// Missing are RRsets that only the zone has, Foreign RRsets that only the server has. Lists are in canonical order.
+	// Missing are RRsets that only the zone has, Foreign those only at the server. Lists are in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`

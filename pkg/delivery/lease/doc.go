@@ -11,7 +11,7 @@
 // or after the Loop was stopped (F22). (2) A write never replaces a state of another worker. (3) RRsets possibly half
 // written are stored, or follow from this worker's confirmed serial.
 //
-// Out of scope: the content of zones, and the provider. It imports the types of deliveries, and the Memory, which
+// Out of scope: the content of zones, and the provider. The imports are the types of deliveries, and the Memory, which
 // follows the store.
 //
 // Read lease.go: Store first, then PassFence.

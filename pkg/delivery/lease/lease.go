@@ -151,8 +151,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a state. After a conflict with a write of something else, such as labels, it tries again. A conflict
-// with another worker's write is ErrFenced.
+// SaveState stores a state. After a conflict with a write of something else, such as labels, SaveState tries again. A
+// conflict with another worker's write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)

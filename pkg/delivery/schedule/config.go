@@ -22,8 +22,8 @@ type Config struct {
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long another process may believe that it is still the active worker after it lost the election. When
-	// Run stops, a call in flight ends within half of Lease. 0 means 15 s.
+	// Lease is how long another process may believe that it is still the active worker after it lost the lease. When Run
+	// stops, a call in flight ends within half of Lease. 0 means 15 s.
 	Lease time.Duration
 	// CallTimeout bounds a call to a provider. 0 means half of Lease.
 	CallTimeout time.Duration
@@ -41,7 +41,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is the time in which calls in flight end after Run was stopped. The worker with the next lease can rely on it.
+// grace is the time in which calls in flight end after Run was stopped. The worker with the next lease relies on that.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // repeatAfter is the time after which no call of a worker that lost its intent can arrive: a lease, and the timeout of

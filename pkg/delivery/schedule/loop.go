@@ -81,7 +81,7 @@ func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
 
-// Run works until ctx ends. It then closes the providers, and returns after the last call to them. Call Run once.
+// Run works until ctx ends, then closes the providers, and returns after the last call to them. Call Run once.
 func (l *Loop) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -172,7 +172,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. It returns false if the class still has a zone, or one is being removed.
+// RemoveClass forgets a class; false while the class has a zone, or one is being removed.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,7 +52,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 
 // ServedDS is the parent's answer for the DS of a zone.
 type ServedDS struct {
-	// TTL is the longest of the records.
+	// Data has the DS records, TTL the longest among them.
 	Data []string
 	TTL  time.Duration
 	// NoName: the zone's name does not exist: a parent may remove the delegation with the DS.

@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is the time for which a secondary is asked after its last confirmation: later it may have left the
-// class.
+// confirmationKept is the time for which a secondary is asked after its last confirmation: later the secondary may have
+// left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

@@ -41,8 +41,8 @@ type Config struct {
 	// serial: a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. It fails if
-	// they are not kept; it may be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. The error means
+	// that they are not kept. Changes may be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -61,10 +61,10 @@ type Metadata struct {
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has one Metadata for all values, an object in JSON, or one for each value, an array.
+// MetadataList has a single Metadata for all values, in JSON an object, or an array with one for each.
 type MetadataList []Metadata
 
-// MarshalJSON writes an object for one Metadata.
+// MarshalJSON writes an object for a single Metadata.
 func (l MetadataList) MarshalJSON() ([]byte, error) {
 	if len(l) == 1 {
 		return json.Marshal(l[0])
