@@ -65,7 +65,7 @@ type Metrics interface {
 
 type Call struct {
 	Class, Provider string
-	// Method is "Deliver", "Withdraw", "Verify", "Health" or "Close".
+	// Method is "Deliver", "Withdraw", "Verify", "Health", "AskLast" or "Close".
 	Method string
 	Reason delivery.Reason
 	Code   string
