@@ -22,19 +22,18 @@ import (
 // Candidate is an RRset wanted by an object.
 type Candidate struct {
 	contract.Key
-	// Endpoint comes from external-dns; with Asker, from the existing Record and other objects' targets.
+	// Endpoint comes from external-dns; if Asker is set, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
-	// Resource is the object; zero if unknown.
+	// Resource is that object; zero if unknown.
 	Resource  Resource
 	Namespace string
-	// Asker is a namespace with an endpoint for this object's RRset, if external-dns names only the other object.
-	// KeepTargets needs the object's texts before the server is asked. "": nothing to read.
+	// Asker is a namespace whose object external-dns names in place of this one. Then KeepTargets needs the object's texts
+	// before the server is asked. Empty: no text is needed.
 	Asker string
-	// Record is the wanted Record. Nil with Err: the endpoint is invalid. Nil without Err: the object has withdrawn
-	// the RRset.
+	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
 	Record *v1alpha1.Record
-	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server
-	// has not been asked.
+	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server has
+	// not been asked.
 	Err      error
 	Admitted bool
 	note     error // for an object whose Record stays
@@ -122,8 +121,8 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// A PTR endpoint of --create-ptr names no object: sharePointer splits the targets by their hosts' namespaces, and
-// drops hosts of unknown objects.
+// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts. It drops
+// hosts of unknown objects.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // no host has an invalid name
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -164,8 +163,9 @@ func reverseName(address netip.Addr) name.Name {
 }
 
 // KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset, even
-// across namespaces, and names a single object. texts are all texts of the object. If no value is in texts, all are
-// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if the name is, but no value.
+// across namespaces, and names a single object. texts are all texts of the object; if they have none of the values, all
+// are kept. With an Asker the Record becomes nil if the texts lack the name, and Err errUnknown if they lack all
+// values.
 func (c *Candidate) KeepTargets(texts []string) {
 	said, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -225,8 +225,8 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 }
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
-// external-dns names a single object for joined or equal endpoints. A DNSEndpoint needs no endpoint: an invalid
-// target makes external-dns drop all DNSEndpoints of a name.
+// external-dns names a single object for joined or equal endpoints. A DNSEndpoint gets a candidate without an endpoint
+// too: an invalid target makes external-dns drop all DNSEndpoints of a name.
 func (m Mapping) AddHolders(s Standing, wanted Wanted) {
 	for key, stands := range s {
 		others := wanted[key]
@@ -262,7 +262,7 @@ func (s Standing) NeedsVerdict(c *Candidate) bool {
 	return c.Asker != "" || !matches(stands, c.Record)
 }
 
-// Replaced returns the Records that a candidate excludes, and its namespace does not want.
+// Replaced returns the existing Records that a candidate excludes and its namespace does not want.
 func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
@@ -277,7 +277,7 @@ func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer []*contract.Endpoint
 	told   []Candidate
-	// open are the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
+	// open has the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
 	open map[place]bool
 	left []*v1alpha1.Record
 }
@@ -299,8 +299,8 @@ var (
 )
 
 // Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused candidates,
-// and Admitted candidates whose Record stays although external-dns names another object. judged adds the server's
-// verdict.
+// and Admitted candidates whose Record stays although external-dns names another object. judged returns a candidate
+// with the server's verdict.
 func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, told []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
@@ -369,8 +369,8 @@ func (x *choice) chooseNew(formed []*Candidate) {
 	}
 }
 
-// An existing Record stays unless its holder changes or withdraws it, or no zone has adopted it and another
-// namespace's candidate is admitted.
+// chooseStanding keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
+// another namespace's candidate is admitted.
 func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	if !isAdopted(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
 		return // deleted first

@@ -32,11 +32,11 @@ const (
 // Mapping maps endpoints to Records.
 type Mapping struct {
 	Owner string
-	// Cluster is this cluster's name at a central Kubizone; empty: Records are in the objects' cluster.
+	// Cluster is this cluster's name at a central Kubizone; empty means that Records are in the objects' cluster.
 	Cluster string
 	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
 	Template string
-	// Default is the namespace of endpoints without a namespaced object; empty: refused.
+	// Default is the namespace for endpoints without a namespaced object; empty: refused.
 	Default string
 }
 
@@ -168,8 +168,8 @@ func (s Standing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// The Record keeps the registry's TXT targets for external-dns, unpublished. Only registry texts count: a tenant's
-// edit must not make external-dns take another tenant's endpoint for written.
+// The Record keeps the registry's TXT targets for external-dns, unpublished. Only registry texts count: a tenant's edit
+// must not make external-dns take another tenant's endpoint for its own.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
@@ -179,7 +179,7 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds fresh registry texts to those at the name. Each Record there keeps the texts of all types, since
+// KeepTexts adds new registry texts to those at the name. Each Record there keeps the texts of all types, since
 // external-dns does not write known texts again.
 func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
@@ -193,8 +193,8 @@ func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 }
 
-// SplitTexts separates the TXT endpoints of external-dns' registry: targets by TXT name, by owned name. Encrypted
-// texts are an error: a tenant's text looks the same.
+// SplitTexts separates the TXT endpoints of external-dns' registry. texts has their targets by owned name and TXT name.
+// Encrypted texts are an error: a tenant's text looks the same.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
@@ -237,7 +237,7 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// As in external-dns, without a wanted TTL any TTL matches.
+// As in external-dns, a wanted Record without TTL matches any.
 func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false
@@ -246,13 +246,13 @@ func matches(r, wanted *v1alpha1.Record) bool {
 	return slices.EqualFunc(values, wanted.Spec.Values, strings.EqualFold)
 }
 
-// Resource is the object of an endpoint.
+// Resource identifies the object of an endpoint.
 type Resource struct{ Kind, Namespace, Name string }
 
 // String formats a Resource as external-dns does.
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// ReadResource parses the label of an endpoint. ok is false without a namespaced object.
+// ReadResource parses the label of an endpoint. ok is false if the label names no namespaced object.
 func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
 	return parseResource(e.Labels[contract.LabelResource])
 }
@@ -276,7 +276,7 @@ func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	return resource, true
 }
 
-// NamespaceOf returns the namespace of Records for a namespace's objects.
+// NamespaceOf returns the namespace for Records of a local namespace's objects.
 func (m Mapping) NamespaceOf(local string) (string, error) {
 	if m.Cluster == "" {
 		return local, nil

@@ -20,23 +20,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Change is the effect of a write in a plan.
+// Change is a write in a plan, as shown to the user.
 type Change struct {
 	// Op is + for an addition, ~ for a change, - for a removal.
 	Op string `json:"op"`
-	// Zone is the object's Zone: itself, its zone, or the zone of the rule, as NAMESPACE/NAME; empty: none.
+	// Zone is the object's Zone, as NAMESPACE/NAME: itself, its zone, or the zone of the rule; empty for none.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record from a manifest, or the Zone that derives an entry. Text is the change, for other objects
-	// with the object.
+	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change, and names objects
+	// other than Records.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After is an object of the plan that this change depends on; the server's answer may then differ.
+	// After is an object of the plan on which this change depends; the server's answer may then differ.
 	After string `json:"after,omitempty"`
-	// ZoneBefore and ZoneAfter are the written Zone; nil: absent.
+	// ZoneBefore and ZoneAfter are the written Zone; nil for none.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -55,7 +55,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists the changes of a Record in a zone; nil: absent.
+// ChangesOfRecord lists the changes of a Record in a zone; nil for no Record.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
@@ -137,7 +137,6 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange is empty if only the status changes.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	fields := make(map[string][2]any)
@@ -253,10 +252,10 @@ func dropServerFields(o *unstructured.Unstructured) {
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured
-	// owner is the DNS name in the manifest, as far as known; created is the creation time on an earlier server.
+	// owner is the DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// before and answer are the object before and after the write; after is an object of the plan needed before.
+	// before and answer are the object before and after the write; after is an object of the plan to be written first.
 	before, answer *unstructured.Unstructured
 	after          string
 	// answered has the reasons of Warnings resolved by other manifests.
@@ -313,8 +312,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and returns their TTL: no second Record is made
-// beside a Record made by hand.
+// coversSet reports whether adopted Records have every value of s, and returns their TTL: a Record made by hand gets no
+// second Record beside it.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

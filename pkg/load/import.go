@@ -32,15 +32,15 @@ type Target struct {
 	Namespace string
 	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
 	View string
-	// Origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or of the file for a missing
-	// Zone.
+	// Origin completes relative names before the first $ORIGIN. Zero means the name of the Zone, or without a Zone, the
+	// file's name.
 	Origin name.Name
 	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool
 }
 
 // Import writes the records of a zone file into a Zone. path names the file in the report. Refusals are reported and
-// counted. For a different SOA or name servers, the report has a command that sets the fields of the Zone. An error
+// counted. If the SOA or the name servers differ, the report has a command that sets the fields of the Zone. An error
 // ends the whole run.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
@@ -103,7 +103,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// With an error planImport returns the plan too, for its refusals.
+// planImport returns the plan beside an error too, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}

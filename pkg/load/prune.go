@@ -23,7 +23,7 @@ import (
 const maxLeftNamed = 5
 
 // Finish ends a run after all sources. Records of earlier runs missing in all sources are reported, or removed with
-// Config.Prune. doubt is why sources are missing, empty if none are; with doubt nothing is left over.
+// Config.Prune. doubt is why sources are missing, empty if none are; with a doubt no Record is reported or removed.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -83,7 +83,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 }
 
 // checkZones reports the Zones that name servers would not load at present, and with Config.Prune the held Zones. It
-// runs after all sources, because a source may depend on another. A dry run has changed nothing.
+// runs after all sources, because one may depend on another, and not in a dry run, which has changed nothing.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {

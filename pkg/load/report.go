@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every
-	// line is wrong.
+	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every line is
+	// wrong.
 	maxAlike = 5
 	maxKinds = 20
 )
@@ -88,7 +88,7 @@ func (r Result) String() string {
 	return strings.Join(said, ", ")
 }
 
-// Amiss lists the counts that need a correction; empty: none.
+// Amiss lists the counts that need a correction; empty for none.
 func (r Result) Amiss() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
@@ -113,7 +113,7 @@ func counted(n int, one, more string) []string {
 // reportRefused reports an object or line not loaded (L2).
 func (l *Loader) reportRefused(r Refusal) { l.sayGrouped("refused", r) }
 
-// Report reports and counts a custom resource not imported, or with refused false a part of one.
+// Report reports and counts a custom resource that was not imported, or only in part if refused is false.
 func (l *Loader) Report(r Refusal, refused bool) Result {
 	if refused {
 		l.reportRefused(r)

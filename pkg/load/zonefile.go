@@ -29,11 +29,11 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// LabelLoaded on a Zone is the digest of the file, view and namespace of a load without a refusal (L3).
+// LabelLoaded on a Zone is the digest of file, view and namespace after a load without a refusal (L3).
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion changes if the same file leads to other objects than before.
+	// planVersion changes if a file leads to other objects than before.
 	planVersion = 2
 )
 
@@ -152,7 +152,7 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 	}
 }
 
-// An existing Zone with the DNS name is used under any object name.
+// putZone uses an existing Zone with the DNS name under any object name.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
 	ctx = l.withZone(ctx, nil)
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
@@ -208,7 +208,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, nil
 }
 
-// zonePatch also removes fields that the file lacks.
+// zonePatch removes the fields that the file lacks.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -237,7 +237,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone compares the fields of a file. All others belong to the owner of the Zone.
+// sameZone compares the fields that a file has. All others belong to the owner of the Zone.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	said := have.DeepCopy()
 	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false,

@@ -12,7 +12,7 @@
 //	M3. Of two objects that want a name the older wins, as in bindy and external-dns-management. External-dns joins
 //	    them: each becomes a Record, and the server decides.
 //
-// Out of scope: a server: Convert is a pure function, and the server validates the result.
+// Out of scope: requests. Convert is a pure function; the server validates the result.
 //
 // Read migrate.go first, then a file for each operator.
 package migrate

@@ -14,7 +14,7 @@
 //     Record changed meanwhile is planned again.
 //  5. Each change has an outcome with its refusals.
 //
-// Out of scope: the source of the wanted RRsets, and needs only its client's rights.
+// Out of scope: the source of the wanted RRsets, and rights beyond its client's.
 //
 // Read first: write.go, plan.go, change.go, retry.go.
 package rrsets

@@ -11,7 +11,7 @@
 //  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A message that would
 //     change the namespace's other data is refused with the reason. Other namespaces' data is ignored.
 //
-// Out of scope: users or storage: the caller reads contents and writes changes.
+// Out of scope: users and storage. The caller reads contents and writes changes.
 //
 // Read message.go first, then fold.go; prerequisite.go has prerequisites, scope.go the names and types of a key,
 // package wire the wire format.

@@ -9,7 +9,7 @@
 //  2. If a server refuses transfers, each RRset is queried, and the report tells: other data is unseen.
 //  3. An unreachable server, or an answer without a required signature, is Failed.
 //
-// Out of scope: the source of the zone, and changes nothing.
+// Out of scope: the source of the zone, and writes.
 //
 // Read compare.go first, then questions.go.
 package verify

@@ -20,8 +20,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only if State differs from the
-	// stored state.
+	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only for a changed State.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -51,7 +50,7 @@ const remains = "; RRsets that the zone had and has no more may still stand ther
 	"not kept that long: " +
 	"compare what the provider has with zones/entries, and remove the rest there"
 
-// RecordAnswer returns the result of a delivery from the provider's report and error.
+// RecordAnswer returns the result of a delivery from the provider's answer.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -104,7 +103,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry returns zero for a permanent error without RetryAfter: the delivery waits for a change.
+// scheduleRetry returns zero for a permanent error without RetryAfter: then the delivery waits for a change.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -115,7 +114,7 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 
 func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
-		// An intent for the whole zone does not reach back to removed RRsets, so the whole change is retried.
+		// An intent for the whole zone does not name removed RRsets, so the whole change is retried.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 	f.Worked = true
@@ -147,7 +146,7 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 // maxRefusedOctets bounds the names and messages of State.Refused, written with each delivered change.
 const maxRefusedOctets = 32 << 10
 
-// keepRefused sorts alike in each attempt, so that a retry writes nothing.
+// The order is stable across attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -224,7 +223,7 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// A comparison that fell due meanwhile follows at once.
+// confirmDrift sets Again if a comparison became due during the attempt.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
@@ -246,11 +245,11 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
-		// Until the repeat this process stays the holder: another worker taking over has to repeat too.
+		// This process stays the holder, so that another worker taking over repeats too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var owed []delivery.RRsetKey // Owed after the repeat too; unlisted if the fence was not called.
+		var owed []delivery.RRsetKey // owed after the repeat too; unlisted if the fence was not called
 		for _, failure := range failed {
 			owed = append(owed, failure.Key())
 		}
@@ -269,8 +268,8 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// loseZone prepares the next plan to write the whole zone: a new zone at the provider is empty. The intent keeps the
-// earliest serial, in case the old zone comes back.
+// loseZone makes the next plan write the whole zone, because a recreated zone at the provider is empty. The intent
+// keeps the earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -285,7 +284,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 }
 
 // RecordComparison returns the result of a comparison. If the provider needs a repair, it sets f.Repair and adds the
-// RRsets to those owed.
+// RRsets to the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -346,8 +345,6 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// notCompared returns the result of a failed comparison. Ready changes only if the provider has lost the zone, or the
-// class has no usable server.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -377,8 +374,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// reportComparison stores the end of a comparison only after a request, or with news. A provider still holding the
-// zone is no news.
+// reportComparison stores the end of a comparison only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // Servers may come and go.
@@ -392,7 +388,7 @@ func (m *Memory) reportComparison(f *Facts) Result {
 }
 
 // A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
-// attempts of this process in a row: a server being rebuilt or loading its zones has it again before that.
+// attempts of this process in a row: a server being rebuilt or loading its zones has the zone again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -433,15 +429,15 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state of an attempt ended between two calls. owed reports whether to store that: no call
-// is in flight, so the next worker need not wait.
+// StateStopped returns the state after the Loop stopped an attempt. owed reports whether to store it: no call is in
+// flight, so the next worker need not wait.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, owed bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload of the state after an error of the store, sooner after a refusal of the fence.
+// RetryStore schedules a reload of the state after an error of the store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base

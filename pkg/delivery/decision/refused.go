@@ -12,17 +12,17 @@ import (
 )
 
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
-// nevertheless. If the provider may have earlier data in place of all unlisted RRsets, they are among the changes
-// since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker loading the state writes the whole
-// zone once. The worker with all RRsets set aside in memory retries maxPerAttempt in an attempt, so a change of the
-// zone waits for no more calls than that.
+// nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
+// changes since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker that loads the state writes
+// the whole zone once. The worker with all refused RRsets in memory retries maxPerAttempt of them in an attempt, so
+// that a change of the zone waits for no more calls.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
 
-// knowsAside reports whether this process knows all RRsets set aside, and the rest of the zone is confirmed.
+// knowsAside reports whether this process has all refused RRsets in memory, and the rest of the zone is confirmed.
 func (m *Memory) knowsAside() bool {
 	return m.refused.aside != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
@@ -41,7 +41,7 @@ func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
 	return owed
 }
 
-// roundState returns the state to plan from: its intent lists the next maxPerAttempt of the RRsets set aside.
+// roundState returns the state to plan from. Its intent lists the next maxPerAttempt refused RRsets.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.knowsAside() {
@@ -65,7 +65,7 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// carriedOut: the planned RRsets were answered.
+// addAside adds the refused RRsets not retried. carriedOut: the provider answered for the planned RRsets.
 func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -91,7 +91,7 @@ func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carr
 	return failed
 }
 
-// newRefusal is permanent if all refusals are, with the shortest RetryAfter.
+// The sum is permanent if all refusals are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -23,7 +23,7 @@ type Tried struct {
 	owed   map[delivery.RRsetKey]bool
 }
 
-// PlanDelivery plans a delivery. makePlans returns the plans from a state to the zone.
+// PlanDelivery plans a delivery. makePlans returns the plans that lead from a state to the zone.
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.roundState())
@@ -57,8 +57,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. With covered, it need not be stored: another worker finds
-// half-written RRsets among the changes since the stored serial.
+// StateDelivering returns the state during the delivery. If covered, the state need not be stored: another worker finds
+// the half-written RRsets among the changes since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -67,7 +67,7 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// setAside keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
+// The intent keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
 func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -89,8 +89,7 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	return intent
 }
 
-// splitFailed divides refused RRsets: in place of earlier the provider may have data known from the history, in place
-// of fresh none.
+// In place of an earlier RRset the provider may have data known from the history, in place of a fresh RRset none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -106,7 +105,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 			}
 		}
 	}
-	// An owed RRset without history was never at the provider.
+	// A refused RRset without history was never at the provider.
 	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
 		if key := failure.Key(); had[key] && (lags || !t.owed[key]) {
@@ -143,8 +142,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of intent, which may be nil, and of all changes. If they exceed maxListed, or a plan
-// has no changes, it returns those of intent and true.
+// halfWritten returns the RRsets of the intent, which may be nil, and of all changes. If they exceed maxListed, or a
+// plan has no changes, it returns those of the intent and true.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -161,7 +160,6 @@ func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []deli
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets returns rrsets and true if the sorted union exceeds maxListed.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone leaves out records outside the zone, and records made by a signing server.
+// fetchZone transfers the zone, without records outside it, and without those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -130,7 +130,6 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 	return changes
 }
 
-// An RRset replaced by foreign data is Differing.
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 	left := maps.Clone(held.sets)
@@ -154,7 +153,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges revises changes whose prerequisites failed. Before is the server's RRset.
+// reviseChanges replaces changes whose prerequisites failed. Their new Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -175,9 +174,9 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// setKnownConflictsAside sets aside the changes that still conflict with the foreign data of the last comparison. A
-// single message of prerequisites checks all of that data: otherwise each change of a zone with a conflict would cost
-// a transfer.
+// setKnownConflictsAside sets aside the changes that still conflict with the foreign data of the last comparison. It
+// checks all of that data with a single message of prerequisites: otherwise each change of a zone with a conflict would
+// cost a transfer.
 func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -220,8 +219,8 @@ func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Ch
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// An RRset is ours if the zone had it at a serial that may be at the server, so the answer is the same after a
-// restart.
+// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server. The
+// answer is the same after a restart.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -235,8 +234,8 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
 }
 
-// A refused or half-written RRset is either a version of ours or foreign. Other clients may have added records to any
-// other RRset, and only ours go.
+// A refused or half-written RRset is either a version of ours or foreign as a whole. To any other RRset, other clients
+// may have added records, and only ours go.
 func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -254,12 +253,12 @@ func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.
 	return is
 }
 
-// owed is true for all RRsets if there are too many to list.
+// owed reports whether the RRset may be refused or half written.
 func (w *work) owed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
 }
 
-// listVersions returns the earlier RRsets of the zone that may be at the server in place of a change.
+// listVersions returns the RRsets of the zone, at earlier serials, that the server may have in place of a change.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {

@@ -27,25 +27,25 @@ import (
 type Config struct {
 	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer is the source of transfers, in the same form; empty: Server.
+	// TransferServer is the source of transfers, in the same form; empty means Server.
 	TransferServer string
 	// Key signs with hmac-sha256, hmac-sha384 or hmac-sha512.
 	Key transfer.Key
-	// Replace: foreign RRsets in place of the zone's are replaced. Otherwise they stay, and are a Conflict.
+	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they stay, and are a Conflict.
 	Replace bool
-	// Dial connects over TCP; nil: dial.New(false).
+	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider updates zones at a server.
+// Provider writes zones to one server.
 type Provider struct {
 	config Config
 
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// theirs has the foreign data in place of a zone's RRsets at the last comparison, by UID. No decision depends on
-	// that.
+	// theirs has, by UID, the foreign data that the last comparison found in the place of a zone's RRsets. No decision
+	// depends on it.
 	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
 	last   name.Name
 }
@@ -81,7 +81,7 @@ func addPort(server string) string {
 	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
 }
 
-// Deliver writes the plan's changes, or for want of changes the differences found by a transfer.
+// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -138,7 +138,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// If another server receives the updates, it has the data, and explainMissingZone asks it.
+// If the updates go to another server, that server has the data, and is asked.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -169,7 +169,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound: the server answers without serving the zone.
+// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound means that the server does not serve the zone.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -185,8 +185,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer
-// proves the key, with any rcode of a working server. Some servers refuse an unknown zone before they check the key.
+// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer proves
+// the key, with any rcode of a working server. Some servers refuse an unknown zone before they check the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -211,12 +211,12 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// No working server answers a question for an SOA with such an rcode.
+// isBrokenRcode reports whether a working server would not answer a question for an SOA so.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
-// AskLast implements delivery.Provider: no server fetches zones from it.
+// AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
 // Abilities implements delivery.Provider: a transfer lists all content, and the server has its own NS.
@@ -234,7 +234,7 @@ type work struct {
 	wait   time.Duration
 	conn   net.Conn // nil if there is none, or it was lost
 	proven bool
-	// failed has the reason for each RRset set aside; alone are those refused alone.
+	// failed has the reason for each RRset set aside; alone has those refused alone.
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
 	theirs          map[delivery.RRsetKey][]delivery.RRset
@@ -256,7 +256,6 @@ func (w *work) end() {
 	}
 }
 
-// The error is a *delivery.Error.
 func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()

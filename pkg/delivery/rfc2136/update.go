@@ -50,17 +50,17 @@ func (w written) octets() int {
 	return n
 }
 
-// write sends changes in as few updates as possible, those of a name together. revise adapts changes whose
+// write sends changes in as few updates as possible; the changes of a name stay together. revise adapts changes whose
 // prerequisites failed to the server's zone.
 type write struct {
 	*work
 	revise func(changes []delivery.Change, held contents) []delivery.Change
-	// held is the zone during the search, nil until needed.
+	// held is the server's zone, nil until needed.
 	isolated int
 	held     *contents
 }
 
-// writeAll sends changes. seen: their Before is the server's content, not our last.
+// writeAll sends changes. If seen, their Before is the server's content, otherwise our last delivery.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -143,7 +143,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// If the class replaces foreign data, writes of an uncertain plan are blind, and removals without a history.
+// If the class replaces foreign data, all writes of an uncertain plan are blind, and without a history its removals.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
@@ -200,9 +200,9 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name
-	// forbidden to the key like an unknown key. Any host on the path can forge such answers, so they only split the
-	// batch; an update without records decides.
+	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name forbidden
+	// to the key like an unknown key. Any host on the path can forge both answers, so they only split the batch; an update
+	// without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
@@ -232,7 +232,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// newUpdate puts deletions before additions: a CNAME replaces other data only after its deletion.
+// newUpdate puts removals before additions, because a CNAME replaces other data only after their removal.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -320,8 +320,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation ends the search and sets the batch aside: no tenant can block the confirmation of another's records by
-// refused records. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation ends the search and sets the batch aside: a tenant's refused records must not block the confirmation of
+// another's. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -29,12 +29,11 @@ type attempt struct {
 	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider // nil if the class cannot work
-	// snapshot is the content to deliver or to remove, nil if unknown. last is the last content of an ended zone
-	// (S3.7).
+	// snapshot is the content to deliver or to remove, nil if unknown. last is the last content of an ended zone (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// removing ignores the pause of a zone.
+	// removing is set during a removal, which ignores a pause.
 	removing bool
 }
 
@@ -68,7 +67,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.Wanted() {
-		// The frozen content would be better: the rest of the zone names fewer RRsets.
+		// The frozen content would be better: the remaining content of the zone names fewer RRsets.
 		if a.snapshot = a.last; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -166,7 +165,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// The failure is not the provider's, and not reported.
+// The failure is not the provider's, and no event reports it.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -341,7 +340,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// A panic of a provider becomes an error: the content of a zone must not stop other zones (attack 60).
+// guardCall turns a panic of a provider into an error: the content of a zone must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -359,7 +358,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// When the Loop stops, the call in flight has some time to end, so that little arrives later.
+// callProvider lets the call in flight run for the grace period when the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary, by name. A secondary restarted from an old disk
+// confirmations has the last zone confirmed by each secondary, by its name. A secondary restarted from an old disk
 // answers with an earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is the time after which a secondary without confirmations is not asked: the secondary may have left
-// the class.
+// confirmationKept is the time for which a secondary is asked after its last confirmation: later the secondary may have
+// left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -39,7 +39,7 @@ func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered 
 	c.last[s.Name] = confirmation{s, plan.UID, plan.Zone, answered, time.Now()}
 }
 
-// forgetZone is called before a zone is withdrawn.
+// forgetZone is called before a zone is removed.
 func (c *confirmations) forgetZone(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

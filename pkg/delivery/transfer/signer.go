@@ -22,25 +22,24 @@ import (
 )
 
 const (
-	// maxVersions bounds the kept digests of a zone. maxProven bounds a signer's serials kept with the zone's serial
-	// of each: servers behind a signer may lag by several.
-	maxVersions, maxProven = 64, 16
-	// A wait of at most shortWait is slept before a transfer.
+	// maxVersions bounds the digests kept for a zone, maxProven the signer's serials with the zone's serial of each:
+	// servers that transfer from a signer may lag by several.
+	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far the class's pace may lag for the first transfer of a zone: after a start every zone needs a
-	// first transfer, and a signer that times out for each would occupy all workers of the class.
+	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone needs
+	// a first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
 // After a transfer from a signer, the next transfer waits: the transfers of a zone use at most zonePace octets per
 // second and a fifth of the time, those of a class at most classPace octets per second and the time of two workers.
-// This bounds the load of a tenant writing into a large zone of a signer without differences.
+// This bounds the load caused by a tenant who writes into a large zone if the signer has no IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace is the time before which no transfer begins.
+// pace limits transfers: none begins before the time "free".
 type pace struct{ free time.Time }
 
 func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond int, share float64) {
@@ -62,18 +61,18 @@ type version struct {
 }
 
 type signer struct {
-	// serial is the signer's own, 0 before the first transfer.
+	// serial is the signer's own serial, 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
 	// whole: the transfer was full, not incremental.
 	whole bool
-	// matches has the signer's serials with the proven serial of the zone, newest last.
+	// matches pairs the signer's serials with the proven serials of the zone, the newest last.
 	matches []match
 	pace    pace
 }
 
-// match means that serial theirs of a signer has the data of serial ours of the zone.
+// match means that the signer's serial "theirs" has the data of the zone's serial "ours".
 type match struct{ theirs, ours serial.Serial }
 
 type signedKey struct {
@@ -259,7 +258,7 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
-// followChanges stops where the changes are unknown.
+// followChanges ends with the known changes.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {
@@ -298,8 +297,7 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that the signer's serial theirs proves. A secondary that also transfers from us
-// may have the zone's own.
+// A signer's serial proves the zone's. A secondary that also transfers from our primaries may have the zone's own.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
 		return seen{serial: theirs}

@@ -42,8 +42,8 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request, and if the server knows the nonce already, once more with another. before is
-// called before each attempt, nil for requests without changes, and its error is returned unchanged. Other errors are
+// callServer sends a signed request, and if the server knows the nonce already, once more with another. It calls
+// before, nil for requests without changes, ahead of each attempt, and returns its error unchanged. Other errors are
 // *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
@@ -65,7 +65,7 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 	}
 }
 
-// boundTimeout returns the class's timeout for 0, and at most that.
+// boundTimeout returns the timeout, but at most the class's; 0 means the class's.
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
@@ -97,7 +97,6 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	return got, nil
 }
 
-// Errors are *delivery.Error.
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 	unescaped, err := url.PathUnescape(path)
@@ -141,7 +140,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable explains a request without an answer. The message has only text of this program and the system:
+// explainUnreachable describes a request without an answer. The message has only texts of this program and the system:
 // some errors contain the text of a foreign server.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
@@ -227,7 +226,7 @@ func (got answer) readResponse() (response protocol.Response, spoken bool, failu
 	return response, spoken, got.explainFailure(response.Error, spoken)
 }
 
-// refusal is nil if the answer had none. spoken: the answer is of the protocol.
+// explainFailure describes a failed request. refusal is nil if the answer had none.
 func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)

@@ -9,7 +9,7 @@
 //     value is parsed once.
 //  2. The result is checked (Message.Check), with values in the form of Records.
 //
-// Out of scope: zones or signatures.
+// Out of scope: zones and signatures.
 //
 // Read parse.go.
 package wire
