@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package content defines the content of a zone (semantics §6): the definition, which is what users wrote (Header, Row,
-// RRset, TTL), the steps from a definition to the next (Step, Transaction), and the DNS entries that follow from a
-// definition and the cuts of children (the NS, glue and DS for a delegated zone).
+// Package content defines the content of a zone (semantics §6): the definition as users wrote it (Header, Row, RRset,
+// TTL), the steps from a definition to the next (Step, Transaction), the DNS entries of a definition, and the cuts of
+// children (NS, glue and DS for a delegated zone).
 //
 // Guarantees:
 //  1. A definition is a Header and a set of RRsets. A value of several Records is one Row until the last is removed
