@@ -26,7 +26,7 @@ const (
 
 // Excess compares the RRsets removed by the zone's own namespace with the limit.
 type Excess struct {
-	// Gone is the number removed of RRsets. Percent of them may be.
+	// Gone is the number of removed RRsets, RRsets the number before. Percent is the limit.
 	Gone, RRsets int
 	Percent      int64
 	// NameServers: the last apex NS is removed.

@@ -64,7 +64,7 @@ type Outstanding struct {
 }
 
 type Deliverable struct {
-	// Unsettled is the begin (unix seconds) of the present series of cascades, which must not delay delivery longer
+	// Unsettled is the beginning (unix seconds) of the present series of cascades, which must not delay delivery longer
 	// than a single cascade may (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
 	// Waived is the time (unix seconds) until which cascades of other namespaces do not unsettle the zone, after a

@@ -7,7 +7,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind of a fact, which determines its Go type. Zone below is the Key field with a zone's uid.
+// Kind of a fact, which determines its Go type. Zone is the Key field with a zone's uid.
 type Kind uint8
 
 const (

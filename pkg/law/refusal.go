@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// RefusalKind is the kind of answer to the client, with its HTTP status.
+// RefusalKind is the kind of answer to the client.
 type RefusalKind int
 
 const (

@@ -63,8 +63,8 @@ type Zone struct {
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending is true for a pending zone that ended, until its data is released. Only then can it be recreated: its uid
-	// is in the keys to remove.
+	// Ending is true for a pending zone that ended, until its data is released. Only afterwards can it be recreated:
+	// its uid is in the keys to remove.
 	Ending bool
 	// Served is true if the zone is delegated and servable, and no class has its data. Settled content is Ready then
 	// (S6.13).

@@ -81,8 +81,8 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that a zone names, or has a delivery of, and that must withdraw the zone: those
-// under deletion, taken, or not for the namespace or view. They wait for no other class of the zone.
+// FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone: those under
+// deletion, taken, or not for the namespace or view. They wait for no other class of the zone.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string

@@ -43,7 +43,8 @@ type classProgress struct {
 	fault Judgement
 }
 
-// has reports whether the class has confirmed a serial. known is false if they are not comparable (RFC 1982 §3.2).
+// has reports whether the class has confirmed a serial. known is false if the serials are not comparable (RFC 1982
+// §3.2).
 func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -180,7 +181,7 @@ func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge returns the Ready of a Record, with its RRset's error. If ok is false, the Record stays as it is.
+// Judge returns the Ready of a Record, with its RRset's error. If ok is false, Ready stays.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {

@@ -65,7 +65,7 @@ type knownClass struct {
 	asking bool
 	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
-	// asked is true if there is a finding: health, nil if good, of the time found.
+	// asked is true once a check has a result: health, nil if good, of the time found.
 	asked  bool
 	health error
 	found  metav1.Time

@@ -5,10 +5,10 @@
 // states in Delivery objects, and writes Ready of Zones and classes.
 //
 // Guarantees: (1) A state is written with the resourceVersion read before, so of two workers one writes and the other
-// gets a conflict (F22). (2) Zone and class have finalizers before any write to a provider, until the Loop has
-// withdrawn the zone (S8.3). (3) A confirmed serial takes a single write, of the Delivery, by which the server makes
-// Records Ready (S6.18); without a change only results of health checks are written. (4) Secrets are read by name,
-// never listed; a changed Secret is tried at once.
+// gets a conflict (F22). (2) Zone and class have finalizers before any write to a provider, until the Loop has released
+// the zone (S8.3). (3) A confirmed serial takes a single write, of the Delivery, by which the server makes Records
+// Ready (S6.18); without a change only results of health checks are written. (4) Secrets are read by name, never
+// listed; a changed Secret is tried at once.
 //
 // Out of scope: providers, found by the name of their block in a DNSClass, and leader election: the caller calls Run in
 // the leading process.

@@ -174,8 +174,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule names n literally for the namespace, for any type. Records admitted by a
-// former rule then no longer justify new records (S4.17).
+// NamesFor reports whether a present rule names n literally for the namespace, for any type. Without such a rule,
+// records by a former rule justify no new records (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

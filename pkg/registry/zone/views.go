@@ -44,7 +44,7 @@ type Views interface {
 	// Steps returns the changes of the definition after the serial since, up to the serial until, oldest first, or
 	// ErrNotHeld. If entries is true, each change also has the removed and added entries, including the SOA.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the entries it had since a serial,
+	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the zone's entries since a serial,
 	// without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }

@@ -87,7 +87,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// flush removes the deadline, too, or an idle HTTP/2 stream would be cut.
+// flush also removes the deadline, or an idle HTTP/2 stream would be cut.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
