@@ -29,7 +29,7 @@ var faults = map[delivery.Reason]string{
 }
 
 // PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about their data
-// in full; of a failure of the class only kind and next step.
+// in full, but of a failure of the class only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }

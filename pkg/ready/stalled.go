@@ -52,8 +52,8 @@ func (s *Stalls) Forget(uid types.UID) {
 	delete(s.begins, uid)
 }
 
-// Judge decides the condition Stalled of an object that waits for the reason in waits; nil: none. Before StallAfter the
-// result is nil, and again gets the time left.
+// Judge returns the condition Stalled of an object that waits for the reason in waits; nil for none. Before StallAfter
+// it returns nil, and the callback again gets the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -94,7 +94,7 @@ func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// SameStall reports whether conditions have stalled's reason and generation; nil: none.
+// SameStall reports whether conditions have the reason and generation of stalled, or none if stalled is nil.
 func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
 	said := StalledOf(conditions)
 	if said == nil || stalled == nil {

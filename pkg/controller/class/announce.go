@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// actionDeliver is for Events, all with the same action.
+// actionDeliver is the action of all Events.
 const actionDeliver = "Deliver"
 
 // reasonRemains: the provider may still have names of the zone, and the zone's history no longer lists them (S8.6).

@@ -25,7 +25,7 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth returns Ready and health of a class for a finding; nil: good.
+// judgeHealth returns Ready and health of a class for a finding, which is nil if good.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,

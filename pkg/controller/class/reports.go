@@ -46,7 +46,7 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	for _, failure := range event.Failed {
 		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 	}
-	// A comparison leaves the refusals.
+	// A comparison does not change the refusals.
 	if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
 		now.refused = refused
 	}

@@ -68,7 +68,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// seen is the state of the object at the last read or write.
+// seen is the state of a Delivery at the last read or write.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition
@@ -97,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. Without a finalizer, before delivery begins, a Delivery may go with its zone.
+// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -260,7 +260,7 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 // finalizers is the subresource for finalizers: the controller has no right on specs.
 const finalizers = "finalizers"
 
-// finalizerPatch leaves others' finalizers. With a uid or version, a changed object is 409.
+// finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
 func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
 	if !add {

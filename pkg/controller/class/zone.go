@@ -33,11 +33,11 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory needs no lock: the queue gives a zone to one worker at a time.
+// zoneMemory has the last writes. It needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
 	told    delivery.Zone
 	written written
-	// asked is the sighting last sent to the API server to pass.
+	// asked is the last sighting that the API server was asked to pass.
 	asked sighting
 }
 

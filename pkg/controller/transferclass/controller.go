@@ -32,11 +32,12 @@ import (
 )
 
 const (
-	// secretInterval of reading the Secrets of a class: a watch would need the right to list.
+	// secretInterval is the interval of reads of a class's Secrets: a watch would need the right to list.
 	secretInterval = 5 * time.Second
-	// remindInterval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too early.
+	// remindInterval is the interval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too
+	// early.
 	remindInterval = 30 * time.Second
-	// earlyTime is the time after a change of peers with a NOTIFY for the catalog each secretInterval. BIND ignores a
+	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
 	// NOTIFY during its query for the catalog: if it asked before the catalog was here, it has no zone of the class
 	// until the next NOTIFY.
 	earlyTime  = time.Minute
@@ -73,8 +74,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, with peers also settings and Secrets; remind sends NOTIFY for unconfirmed zones
-// instead.
+// task syncs the members of a class; with peers, also settings and Secrets. With remind, it sends NOTIFY for
+// unconfirmed zones instead.
 type task struct {
 	class         string
 	peers, remind bool
@@ -377,8 +378,8 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
-// else to the oldest. A class that loses a name ends; if that is of, the result is an error. Only classes that name
-// keys themselves compete; the key of a selected server yields to them (Keys).
+// else to the oldest. A class that loses a name ends; the result is an error if the class given does. Only classes that
+// name keys themselves compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

@@ -32,7 +32,8 @@ type Peers struct {
 	Catalog     name.Name
 }
 
-// Claims maps key names to meaningOf the keys: under a name, all classes of a primary need the same key.
+// Claims maps key names to values that differ for different keys (meaningOf): under a name, all classes of a primary
+// need the same key.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -41,7 +42,8 @@ func (p Peers) Claims() map[string]string {
 	return claims
 }
 
-// ReadPeers reads the block and its Secrets. Errors are *delivery.Error; those of secret are returned unchanged.
+// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
+// unchanged.
 //
 // A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
 // are known by address alone. Local addresses are not notified, allowed or queried unless the class allows them.
@@ -49,7 +51,6 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
-// dropNames returns p without peers with a key of these names.
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key tsig.Key) bool { return named(key.Name) })
@@ -167,7 +168,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 // rotating are the prefixes of fields of keys that are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys reads the signing key, and others accepted.
+// readKeys reads the signing key, and other keys that are accepted.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

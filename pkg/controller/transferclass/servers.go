@@ -99,7 +99,7 @@ type Selected struct {
 	Waiting []WaitingServer
 }
 
-// WaitingServer is not delivered to: without an address (Err is nil), or a usable key.
+// WaitingServer is a server without delivery: it has no address (Err is nil), or no usable key.
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
@@ -127,7 +127,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits at most serversWait: without their APIService other classes are served.
+// waitForSync waits at most serversWait: if the APIService of servers is absent, other classes are served.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()

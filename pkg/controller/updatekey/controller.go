@@ -36,7 +36,7 @@ import (
 )
 
 const (
-	// lookInterval of checks of all Secrets and of the names taken by classes.
+	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
 	lookInterval = 5 * time.Second
 	// outcomeInterval is the minimum between writes of outcomes.
 	outcomeInterval = 10 * time.Second
@@ -74,7 +74,7 @@ type Controller struct {
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes to write, by ID. told is the time of the last takeOutcomes.
+	// outcomes are to be written, by ID. told is the time of the last takeOutcomes.
 	outcomes map[string]outcome
 	told     time.Time
 }
@@ -134,7 +134,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey with the key from its Secret; nil: none may be served.
+// candidate is an UpdateKey with the key from its Secret; nil if none may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key

@@ -70,7 +70,6 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// findTaken returns News of hosts at or below a new child to which own records of the parent send clients (S4.26).
 func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	at, _ := child.Rel(p.FQDN())
 	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
@@ -97,8 +96,8 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of p when it counts after instead of before, and the changed owners. Values that records
-// give, too, stay.
+// cutDiff returns the change of p if the cut before is replaced by after, with the changed owners. Values that records
+// have, too, stay.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

@@ -15,8 +15,7 @@ type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is the present contribution; nil: the record is in no zone.
 	Before *law.Adopted
-	// Waits is the record's index entry; nil: it does not wait.
-	Waits *law.Waiting
+	Waits  *law.Waiting
 	// After is the record after the write; nil: deleted.
 	After *law.Record
 	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
@@ -30,17 +29,15 @@ type RecordAsk struct {
 	By string
 	// WorkID is for an outbox item of the plan.
 	WorkID string
-	// Work is the id of the cascade; "": a client's write or an unmarked cascade.
+	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
 	Work string
 	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
-	// Yields is Work.Yields (S2.13).
-	Yields name.Rel
+	Yields        name.Rel
 	// Uncounted: the step counts for no mass deletion (S7.7), as after a period, in a deleted namespace, or in an
 	// upgrade.
 	Uncounted bool
-	// ByRules is Work.RulesChanged of the cascade.
-	ByRules bool
+	ByRules   bool
 	// SamePlace: an update that leaves domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
 	// Set is the zone before the earlier writes of the change set (S10.1); nil: none.
@@ -51,7 +48,7 @@ type recordDecision struct {
 	*law.Reading
 	ask  RecordAsk
 	home *law.Zone
-	// absent is the message for a zoneRef to home without a rule for the namespace; else "".
+	// absent is the message for a zoneRef to home if home has no rule for the namespace; else "".
 	absent string
 }
 
@@ -61,7 +58,7 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message say why zone is nil. A condition with message cites rule, unless "".
+	// reason and message tell why zone is nil. A condition with message cites rule, unless "".
 	reason, rule, message string
 }
 
@@ -73,8 +70,6 @@ func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
 	return w
 }
 
-// resolveName sets name and view of p, and returns zoneRef's zone, or sets the reason if that is unknown to the
-// namespace.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)

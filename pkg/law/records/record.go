@@ -102,8 +102,8 @@ func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.
 	return d.changeZone(plan, home, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record leaves home, if any, and waits. p nil: the place is unknown. awaited is the
-// namespace of the data in the way (S2.14), "" for none.
+// leaveUnadopted plans that the record leaves home, if any, and waits. If p is nil, the place is unknown. awaited is
+// the namespace of the data in the way (S2.14), "" for none.
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -127,8 +127,8 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHold
 	return d.leaveHome(plan, home, homeHolding)
 }
 
-// changeZone plans a step of z that replaces the record's contribution (ask.Before) by that at p; p nil: the record
-// leaves z. home is the record's zone, nil for none.
+// changeZone plans a step of z that replaces the record's contribution (ask.Before) by its contribution at p. If p is
+// nil, the record leaves z. home is the record's zone, nil for none.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else in no zone, or in a removed one
@@ -194,7 +194,6 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return x.planStep(plan, after)
 }
 
-// admitAdded counts added at its owner, unless awaits is set.
 func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	added := x.added
 	if refusal := checkType(added); refusal != nil {
@@ -221,7 +220,6 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// planStep completes the plan. holding is that after the write, without the mark of the cascade.
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
 	plan.Writes = x.keys // without a Withdrawal of NoteWithdrawal: its period is over
@@ -263,8 +261,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord decides about a record no longer allowed by its zone's rules: unchanged in its period (S2.5), released
-// afterwards, or at once when another namespace gets the name (S2.13).
+// withdrawRecord decides about a record that its zone's rules no longer allow. The record stays unchanged in its period
+// (S2.5), and is released afterwards, or at once if another namespace gets the name (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.home, &d.ask
 	plan.Warnings = nil

@@ -14,13 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone in force. The only refusal is Later, if the zone ends and too many
-// others do: no client asks.
+// ParentAsk is the input of DecideParent, for a zone with a name. No client makes the request. The only refusal is
+// Later, if the zone ends while too many others do.
 type ParentAsk struct {
 	Zone *law.Zone
-	// Spec is the desired state.
 	Spec *ZoneSpec
-	// Says is the message of Delegated.
+	// Says is the present message of the condition Delegated.
 	Says   string
 	Work   *law.Work
 	Now    time.Time
@@ -69,7 +68,6 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
-		// The parent stays. Only the condition's message may differ.
 		if ask.Says != x.cond.Message {
 			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
@@ -92,7 +90,7 @@ type parentage struct {
 	delegates bool
 	// ds: the parent is to have the zone's DS (S6.16).
 	ds bool
-	// withdrawn: neither delegated by the parent nor established (S3.5).
+	// withdrawn is true if the zone is neither delegated by the parent nor established (S3.5).
 	withdrawn bool
 	enclosed  string
 	cond      *law.Condition
@@ -142,8 +140,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
-// its name (S1.6).
+// sayRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8). This
+// zone keeps its name (S1.6).
 func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

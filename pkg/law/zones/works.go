@@ -50,8 +50,9 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds passed seconds of running servers to a withdrawal, and plans the release at the end. counted is the
-// withdrawal at the beginning of the count: if changed since, by another server or a new period, the plan is empty.
+// DecideDue adds seconds in which servers ran (passed) to a withdrawal, and plans the release at the end. counted is
+// the withdrawal at the beginning of the count: if another server or a new period has changed it since, the plan is
+// empty.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {

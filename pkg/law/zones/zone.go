@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if zoneRef's target changes
+// DecideZone decides a write of a Zone (S3, S6, S8). A zone with a name keeps it, even if the zone of zoneRef changes
 // (S1.6, S3.3).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -59,7 +59,6 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
-// refuseOrWait refuses a client's write; in a cascade the zone stays pending.
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -220,7 +219,8 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned one by one after a change of rules; beyond, the cascade scans the whole zone.
+// maxScanned bounds the names that are scanned one by one after a change of rules. Above that, the cascade scans the
+// whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -287,8 +287,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone releases name and records like a removal. The object stays, pending (S3.7). from is the enclosing zone.
-// Later: too many zones of the namespace end at once.
+// endZone releases name and records like a removal, and keeps the object as pending (S3.7). from is the enclosing zone.
+// It refuses with Later if too many zones of the namespace end at once.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)

@@ -55,7 +55,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	return nil
 }
 
-// The reason Timeout means an unknown outcome.
+// withoutOutcome replaces the reason Timeout, which means an unknown outcome.
 func withoutOutcome(e *apierrors.StatusError) error {
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
@@ -113,7 +113,6 @@ func (x *item) listCauses() (causes []metav1.StatusCause) {
 	return causes
 }
 
-// For a deletion, fieldOf returns the item.
 func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()

@@ -7,7 +7,7 @@
 // validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
 // (S7.3); (4) only the server writes the status: there is no subresource status.
 //
-// Out of scope: the effect of a rule: the store below decides at commit, and a given function decides dry runs.
+// Out of scope: the effect of a rule. The store below decides at commit, and a given function decides dry runs.
 //
 // Read storage.go.
 package delegation

@@ -10,7 +10,7 @@
 // Unlike a request, a write has no seat of priority and fairness, no request metrics, and no latencies in the audit
 // event.
 //
-// Out of scope: the kind or the user.
+// Out of scope: the kind and the user.
 //
 // Read handler.go first, then write.go and audit.go.
 package direct

@@ -62,7 +62,7 @@ type Handler struct {
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes admits deletions; admit, other writes, in which admission must not damage managed fields.
+	// deletes admits deletions. admit admits other writes, and protects managed fields.
 	deletes, admit admission.Interface
 	decoder        runtime.Decoder
 }

@@ -6,7 +6,7 @@
 // Guarantees: (1) a write of spec does not change status, nor the reverse; (2) inline secrets are refused unless the
 // server allows them; (3) Secrets named by a class are not read, so no response can reveal them.
 //
-// Out of scope: providers or deliveries: the API's package class decides which zones a class may deliver.
+// Out of scope: providers, deliveries, and the zones that a class may deliver, which the API's package class decides.
 //
 // Read storage.go first; lister.go finds the classes of a namespace.
 package dnsclass

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// validationErrors are those of a write: the generic store's answer lacks their rules.
+// validationErrors keeps errors with their rules: the answer of the generic store has none.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

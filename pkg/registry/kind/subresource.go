@@ -70,7 +70,7 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
-// PrepareForUpdate restores all but the part. The generic server handles managed fields.
+// PrepareForUpdate restores all fields outside of the part. The generic server handles managed fields.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))

@@ -7,7 +7,7 @@
 // validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
 // (S7.3); (4) columns and field selectors suit kubectl get and watches of a zone.
 //
-// Out of scope: the adopting zone: the store below decides at commit, and a given function decides dry runs.
+// Out of scope: the adopting zone. The store below decides at commit, and a given function decides dry runs.
 //
 // Read storage.go.
 package record

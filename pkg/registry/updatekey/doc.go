@@ -8,7 +8,7 @@
 // set or nothing: after a conflict the records are read again, and a repeated message is recognized by the Records of
 // the first copy; (4) writes have the UpdateKey's own user, whose name gives requests from outside no right (User).
 //
-// Out of scope: wire format and signatures: package primary does.
+// Out of scope: wire format and signatures, for which package primary is responsible.
 //
 // Read update.go first, then plan.go.
 package updatekey

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Absent classes and namespaces get a Warning; so do missing name servers and rules of a new Zone, whose before is
-// empty.
+// askOthers checks the classes, and warns of absent classes and namespaces. For a new Zone, whose before is empty, it
+// warns of missing name servers and rules, too.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)

@@ -106,7 +106,7 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// saysBehind reports whether Ready is False with reason SerialBehind, at a serial ahead of the zone's: a secondary's
+// saysBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the zone
 // (S6.11).
 func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
