@@ -22,7 +22,7 @@ type Class struct {
 	// Provider belongs to the Loop, which closes it. A new pointer is a new provider. If nil, the class cannot work (Err).
 	Provider Provider
 	Err      *Error
-	// RequestsPerSecond limits all zones together; 0 means 50.
+	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.
 	RequestsPerSecond float64
 	Paused            bool
 	// DriftInterval is the time between comparisons of a zone; 0 means 1 h.

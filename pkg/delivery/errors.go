@@ -39,7 +39,7 @@ const CodeSigned = "TSIG"
 // Reasons of the Loop.
 const (
 	ReasonDelivered Reason = "Delivered"
-	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.
+	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers: all servers with rows have confirmed.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
 	// ReasonPending: some servers have not fetched the serial yet, or the delivery has not begun.
 	ReasonPending Reason = "Pending"
@@ -92,7 +92,8 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot say what it holds")
 
-// ErrNotProven means that no fault is known, but no answer proves the access yet.
+// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read the text of a wrapping
+// error.
 var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced means that another worker is delivering a later plan of the zone.

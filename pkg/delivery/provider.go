@@ -62,7 +62,7 @@ type Abilities struct {
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
 // (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
-// intent. ctx is the method's: the timeout of a single call would run during the wait.
+// intent; a Deliver without writes does not call Fence. ctx is the method's: the timeout of a single call would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
