@@ -114,7 +114,7 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// These are global in the process.
+	// Version and gates are global in the process.
 	config.EffectiveVersion, config.FeatureGate = ours.EffectiveVersion, ours.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)

@@ -346,7 +346,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // RunLedger runs cascades, views, classes, budgets and the maintenance of etcd until ctx ends, or returns the first
-// error. End ctx only after Run has returned, as the API depends on these.
+// error. End ctx only after Run has returned, as the API depends on them.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -28,7 +28,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		// Like net/http, which would end the connection, fail the request.
+		// net/http would end the connection instead, and log the panic.
 		if why := recover(); why != nil {
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}

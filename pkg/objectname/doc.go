@@ -5,7 +5,7 @@
 //
 // Guarantees: (1) a name is a valid metadata.name, and describes the object if this can be parsed from it; (2) zone,
 // owner and type always have the same name; (3) different objects have different names, except for a collision of
-// 40-bit digests, which the creation detects.
+// 40-bit digests, detected at the creation.
 //
 // Out of scope: existing objects.
 //

@@ -642,7 +642,7 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo returns the server to which a class writes, and the field's path, or "spec" and "".
+// writesTo returns the server that a class writes to, and the field's path, or "spec" and "".
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {
