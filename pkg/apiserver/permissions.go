@@ -28,7 +28,7 @@ type rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
-	// purpose is the failure without the rule.
+	// purpose describes the failure without the rule.
 	purpose string
 }
 
@@ -118,7 +118,7 @@ type need struct {
 	rules  []rule
 }
 
-// run ends when nothing is missing. A permission revoked later shows only where used.
+// run checks until no permission is missing. It does not notice a later revocation.
 func (p *permissions) run(ctx context.Context) {
 	var told string
 	for {
@@ -154,7 +154,7 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions' error has each rule's missing verbs.
+// askPermissions returns an error with each rule's missing verbs.
 func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {

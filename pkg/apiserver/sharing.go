@@ -22,15 +22,14 @@ const (
 	sharedParts   = 1000 // managed fields, and labels
 )
 
-// sharing is the codec of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write of
-// a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets.
-// So equal large fields of successive events share memory.
+// sharing is the codec of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write of a
+// Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets. So
+// equal large fields of an object's successive versions share memory.
 //
 // Watched objects are read-only. No write decodes with this codec: etcd3.Decoder has the plain codec.
 type sharing struct {
 	runtime.Codec
-	last *lru.Cache // types.UID to pieces
-	*texts
+	last *lru.Cache // from types.UID to pieces
 }
 
 type pieces struct {
@@ -75,7 +74,7 @@ func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Delegati
 	s.last.Add(meta.UID, have)
 }
 
-// take points the field to the remembered value if equal, and returns the field's value.
+// take replaces an equal field by the remembered value, and returns the field's value.
 func take[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered

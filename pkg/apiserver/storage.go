@@ -35,9 +35,9 @@ func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Obje
 	return options, err
 }
 
-// newDecorator builds upstream's storage and watch cache, with wrap below the cache and above on top. connect dials a
-// client for each resource: progress notifications come per client, and caches must not share them. versions maps
-// etcd's revisions to resource versions.
+// newDecorator builds upstream's storage and watch cache, with the storage from wrap below the cache, and from above on
+// top. connect dials a client for each resource, as progress notifications come per client, and caches must not share
+// them. versions maps etcd's revisions to resource versions.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {

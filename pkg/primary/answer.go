@@ -91,7 +91,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	// A serial that cannot be compared counts as behind.
+	// A serial without a defined order counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
@@ -140,9 +140,9 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR of a peer that is behind: with the difference if known, else with the whole zone
-// over TCP, or the SOA over UDP, after which the peer retries over TCP (RFC 1995 §2, §4). Over TCP the difference is
-// read once the transfer has a slot.
+// answerDifference answers an IXFR of a peer with an older serial: with the difference if known, else with the whole
+// zone over TCP, or the SOA over UDP, after which the peer retries over TCP (RFC 1995 §2, §4). Over TCP the difference
+// is read after the transfer has a slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

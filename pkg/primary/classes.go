@@ -36,7 +36,7 @@ type classes struct {
 
 type openingBy struct {
 	keys tsig.Keyring
-	// address: a rule depends on the source. anyAddress: a key is accepted from every source.
+	// address is true if a rule depends on the source, anyAddress if a key is accepted from every source.
 	address, anyAddress bool
 }
 
@@ -49,17 +49,17 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	return by
 }
 
-// roster is immutable.
+// roster has all classes. It is immutable.
 type roster struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey and byAddress index the classes with a key, and with a rule on the source, in order of classes: a
-	// question's cost does not grow with their number.
+	// byKey and byAddress have the classes with a key, and with a rule on the source, in order, so a question's cost
+	// does not grow with their number.
 	byKey     map[string][]*Class
 	byAddress []*Class
-	// updaters are update keys by name, after the classes'.
+	// updaters are update keys by name. Class keys take precedence.
 	updaters map[string]*updater
-	// anyAddress: a class accepts a key from every source, or there are updaters.
+	// anyAddress is true if a class accepts a key from every source, or there are updaters.
 	anyAddress bool
 }
 
@@ -80,7 +80,8 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRoster needs classes sorted by name, the nameless first. Their keys take precedence over updaters of a name.
+// newRoster needs classes sorted by name, the nameless first. Their keys take precedence over updaters of the same
+// name.
 func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) {
 	after := &roster{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
@@ -211,7 +212,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 type changes struct {
 	mu sync.Mutex
-	// noted are the zones to announce; true: even if already announced. A nil class means every class, an empty uid
+	// noted are the zones to announce, true: even if already announced. A nil class means every class, an empty uid
 	// every zone of a class.
 	noted    map[classUID]bool
 	wake     chan struct{}
@@ -254,7 +255,7 @@ type updater struct {
 	signing *tsig.SigningKey
 	// advised is in unix seconds.
 	advised atomic.Int64
-	// open are the zones of the key's view, as a class.
+	// open has one class, of the zones of the key's view.
 	open []opening
 }
 

@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// noMark: the wire form has no relative names.
+// noMark is for a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a one-octet label as the top of relative names, and the label's octet, absent from the text, raw
-// or escaped. decodeWire knows relative names by the mark, and leaves strings that look like names alone.
+// chooseMark returns a label of one octet (the mark) to end relative names in wire format, and this octet, absent from
+// the text, raw or escaped. By the mark decodeWire recognizes relative names, and no strings that look like names.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -63,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString does not split text: a string's position is its meaning.
+// appendOneString does not split text, as position is meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -251,7 +251,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), perhaps short: BIND omits leading zeros.
+// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), perhaps without leading zeros, as by BIND.
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -344,5 +344,5 @@ func endsEscaped(text string) bool {
 	return backslashes%2 == 1
 }
 
-// isMark reports whether top is a mark: a control character as only label.
+// isMark reports whether top is a mark, a control character as only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }

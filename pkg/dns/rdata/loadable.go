@@ -55,7 +55,7 @@ func CheckLoadable(t Type, wire []byte) error {
 				"as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case LOC:
-		// PowerDNS reads 4,000 km, and does not find the record to remove in an IXFR.
+		// PowerDNS reads larger sizes as 4,000 km, and does not find the record to remove in an IXFR.
 		for _, size := range wire[1:4] {
 			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
 				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
@@ -95,7 +95,7 @@ var (
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest lets unlisted algorithms have any length.
+// checkDigest allows any length for unlisted algorithms.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,

@@ -8,7 +8,7 @@
 // continues: a typing error does not hide the rest. (3) Read opens no other file, and returns at most a record per
 // line. (4) The owner of a rejected line applies to no other line.
 //
-// Out of scope: conflicts between records or the types allowed in Records.
+// Out of scope: conflicts between records, and the types allowed in Records.
 //
 // Read write.go first, then read.go; line.go splits lines.
 package zonefile

@@ -28,11 +28,11 @@ const (
 	// Intervals of checks, normally and while etcd is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// askTimeout bounds a question, defragmentTimeout a defragmentation: the member answers no request for about ten
-	// seconds per gigabyte.
+	// askTimeout bounds a request, defragmentTimeout a defragmentation, during which the member answers no request for
+	// about ten seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is a defragmentation's minimum gain: small stores are not interrupted.
+	// minReclaim is a defragmentation's minimum gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
 	// againAfter is the minimum time between a member's defragmentations, in seconds of etcd's clock. etcd reuses
 	// free space, so only a file near the quota needs defragmentation.
@@ -56,12 +56,12 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen has the last checks' revisions, oldest first; compacted is the size in use after the last compaction for
-	// size, or less if etcd has freed more since.
+	// seen has the revisions of the last checks, oldest first. compacted is the size in use after the last compaction
+	// for size, or less if etcd has since freed more.
 	seen      []sight
 	compacted int64
 
-	// quota is the smallest last reported, 0 if unknown.
+	// quota is the smallest last reported, or 0 if unknown.
 	quota atomic.Int64
 
 	mutex sync.Mutex
@@ -96,14 +96,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Health checks: etcd accepts writes, and the members agree.
+// Names of health checks: etcd accepts writes, and the members agree.
 const (
 	HealthSpace   = "etcd-space"
 	HealthCorrupt = "etcd-corrupt"
 )
 
-// Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server
-// from its Service, and end reads too (M2).
+// Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server from
+// its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -118,7 +118,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt records the alarm CORRUPT: members differ, and etcd answers nothing. No server can repair that.
+// setCorrupt records the alarm CORRUPT: members differ, and etcd answers no request. No server can repair that.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -202,9 +202,9 @@ type sight struct {
 	at       time.Time
 }
 
-// compactHistory compacts history for its size. After writes of an eighth of the quota since the last compaction,
-// keepHistory is kept; if 0.7 of the quota is in use, after a 64th, only the history since the last check. The
-// compaction every five minutes is too slow for a tenant who fills the quota.
+// compactHistory compacts history that is too large: after writes of an eighth of the quota since the last compaction,
+// all but keepHistory; if 0.7 of the quota is in use, after writes of a 64th, all but the history since the last check.
+// The compaction every five minutes is too slow for a tenant who fills the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)
@@ -276,8 +276,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. Unreachable members are
-// asked for only during an alarm: the question goes through the log of all members like a write.
+// listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. AlarmList is called only
+// during an alarm, as the request goes through the log of all members like a write.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -312,7 +312,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	} else if len(r.Kvs) > 0 {
 		return nil
 	}
-	// The lock only keeps two members from stopping at once. A lock in etcd cannot promise more.
+	// The lock keeps two members from stopping at once. A lock in etcd cannot guarantee more.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
@@ -341,7 +341,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership away from m: while a leader stops, every write waits.
+// handOver moves the leadership away from m, since every write waits while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromjournal feeds a zoneview.Set from the store: every zone at a revision, then the journal.
+// Package fromjournal feeds a zoneview.Set from the store: every zone at an etcd revision, then the journal.
 //
 // Guarantees:
 //
@@ -10,7 +10,7 @@
 //  2. Frozen zones are read again after a minute, then less and less often, down to once an hour.
 //  3. Readers see no gap: a zone stays in the Set while it is read again.
 //
-// Out of scope: proofs or the sync of the feed (package feed), or the API.
+// Out of scope: proofs and the sync of the feed (package feed), and the API.
 //
 // Read source.go.
 package fromjournal
