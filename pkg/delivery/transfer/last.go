@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is the time after which a secondary without confirmations is not asked: it may have left the
-// class.
+// confirmationKept after the next comparison is due, a secondary without confirmations is not asked: it may have left
+// the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -50,7 +50,8 @@ func (c *confirmations) forgetZone(uid string) {
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmed
 	c.mu.Lock()
-	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > confirmationKept })
+	kept := p.config.DriftInterval + confirmationKept
+	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > kept })
 	all := maps.Clone(c.last)
 	c.mu.Unlock()
 	var asking sync.WaitGroup

@@ -44,6 +44,8 @@ type Config struct {
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error
 	// if not kept. nil: none are kept.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
+	// DriftInterval is that of the class, for AskLast; 0: the default.
+	DriftInterval time.Duration
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil: dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
