@@ -54,17 +54,19 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take takes a slot, or returns freed, closed when the next slot is given back. If all are taken, the oldest is cut,
-// unless that has no cut.
+// Take takes a slot, or returns freed, closed when the next slot is given back. If all are taken, the oldest are cut,
+// unless one has no cut.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch within := s.client[client] < s.perClient; {
+	within := s.client[client] < s.perClient
+	switch {
 	case !within && s.beyond >= s.spare:
 		return nil, s.freed
 	case !within:
 		s.beyond++
-	case s.order.Len()-s.beyond >= s.total:
+	}
+	for within && s.order.Len()-s.beyond >= s.total { // a cut beyond a share makes no room
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed
