@@ -56,7 +56,7 @@ func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	case *v1alpha1.Record:
 		s.share(&o.ObjectMeta, nil, nil, &o.Spec.Values)
 	}
-	s.intern(object)
+	s.internParts(object)
 	return object, kind, nil
 }
 
@@ -95,7 +95,7 @@ type listed struct {
 func (d listed) DecodeListItem(ctx context.Context, data []byte, rev uint64, newItem func() runtime.Object) (runtime.Object, error) {
 	o, err := d.Decoder.DecodeListItem(ctx, data, rev, newItem)
 	if err == nil {
-		d.intern(o)
+		d.internParts(o)
 	}
 	return o, err
 }
@@ -106,8 +106,8 @@ type texts struct {
 	labels *lru.Cache // the only label, KEY=VALUE, to map[string]string
 }
 
-// intern replaces parts of an object by equal shared ones.
-func (x *texts) intern(object runtime.Object) {
+// internParts replaces parts of an object by equal shared ones.
+func (x *texts) internParts(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
 		x.internMeta(&o.ObjectMeta)

@@ -19,7 +19,8 @@ type Class struct {
 	Generation string
 	// Target identifies the destination. If State.Target differs, the whole zone is delivered again.
 	Target string
-	// Provider belongs to the Loop, which closes it. A new pointer is a new provider. If nil, the class cannot work (Err).
+	// Provider belongs to the Loop, which closes it. A new pointer is a new provider. If nil, the class cannot work
+	// (Err).
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.

@@ -60,8 +60,8 @@ type Error struct {
 	Message string
 	// Said is the provider's text: printable, short, without a secret, for operators only (S6.13).
 	Said string
-	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison retries
-	// permanently refused RRsets too.
+	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison
+	// retries permanently refused RRsets too.
 	Permanent bool
 	// RetryAfter is the provider's delay; 0 means the usual backoff.
 	RetryAfter time.Duration

@@ -33,8 +33,8 @@ type Provider interface {
 	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot list its content. With
 	// ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the answer does
-	// not show that.
+	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the answer
+	// does not show that.
 	Health(ctx context.Context) error
 	// AskLast asks each server for the zone that it confirmed last, and returns the servers with an earlier serial, or
 	// without the zone: they may have lost other zones too. A server is returned once until it confirms again. Nil if
@@ -48,21 +48,23 @@ type Provider interface {
 // Abilities are the differences between providers, used in place of the kind. They are no optional interfaces, which a
 // wrapper could hide unnoticed.
 type Abilities struct {
-	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's RRsets.
+	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's
+	// RRsets.
 	Lists bool
 	// OwnApexNS: the provider has its own NS at the apex; the zone's are not written, removed or compared.
 	OwnApexNS bool
-	// Fetched: servers fetch zones, so Deliver changes nothing at them. A confirmation needs rows in Report.Servers, and a
-	// comparison costs a query to each server.
+	// Fetched: servers fetch zones, so Deliver changes nothing at them. A confirmation needs rows in Report.Servers,
+	// and a comparison costs a query to each server.
 	Fetched bool
-	// Claims maps names unique across all classes, as of TSIG keys, to this class's use of them: a text to compare, never
-	// to print.
+	// Claims maps names unique across all classes, as of TSIG keys, to this class's use of them: a text to compare,
+	// never to print.
 	Claims map[string]string
 }
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
 // (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
-// intent; a Deliver without writes does not call Fence. ctx is the method's: the timeout of a single call would run during the wait.
+// intent; a Deliver without writes does not call Fence. ctx is the method's: the timeout of a single call would run
+// during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -110,8 +112,8 @@ type Plan struct {
 	// Since is the last confirmed serial, 0 for none, or for unknown Changes.
 	Since serial.Serial
 	SOA   RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: unknown, so the whole zone is
-	// compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: unknown, so the whole zone
+	// is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
 	Changes []Change
 	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours though
 	// neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and History.
@@ -119,8 +121,8 @@ type Plan struct {
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
 	// Owed and History of an Uncertain plan name the RRsets that may be ours. Owed are refused or half written; of all
-	// others in Changes, Before was confirmed. If nil, they are too many to list. History has the changes of each serial
-	// since the earliest that may be at the provider; nil if unknown.
+	// others in Changes, Before was confirmed. If nil, they are too many to list. History has the changes of each
+	// serial since the earliest that may be at the provider; nil if unknown.
 	Owed    []RRsetKey
 	History []dns.Change
 	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
@@ -128,8 +130,8 @@ type Plan struct {
 	// Named: Changes of a Forgotten plan names them nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
-	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the next
-	// call.
+	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
+	// next call.
 	Whole bool
 	// All yields the RRsets of the zone at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]

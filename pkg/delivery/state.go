@@ -24,8 +24,8 @@ type State struct {
 	// Zone is the zone's name at the provider; zero if no call was made there.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of that content; empty if some
-	// may have been removed since.
+	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of that content; empty if
+	// some may have been removed since.
 	Serial serial.Serial
 	Hash   string
 	// SyncTime is when Serial was confirmed, DriftCheckTime when the zone was compared last, stored with other changes
@@ -46,8 +46,9 @@ type State struct {
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
-	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers the next serials without an intent.
-	// Another worker records an intent first, and finds RRsets half written by the Holder among the changes since Serial.
+	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers the next serials without an
+	// intent. Another worker records an intent first, and finds RRsets half written by the Holder among the changes
+	// since Serial.
 	Holder string
 }
 
@@ -71,8 +72,8 @@ func (s State) ServerNames() (names []string) {
 // further call.
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets than listed were
-	// refused, so the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets than listed
+	// were refused, so the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the writing worker; empty if none is writing.
 	Holder string

@@ -27,13 +27,13 @@ type Candidate struct {
 	// Resource is that object; zero if unknown.
 	Resource  Resource
 	Namespace string
-	// Asker is a namespace whose object external-dns names in place of this one. Then KeepTargets needs the object's texts
-	// before the server is asked. Empty: no text is needed.
+	// Asker is a namespace whose object external-dns names in place of this one. Then KeepTargets needs the object's
+	// texts before the server is asked. Empty: no text is needed.
 	Asker string
 	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
 	Record *v1alpha1.Record
-	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server has
-	// not been asked.
+	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server
+	// has not been asked.
 	Err      error
 	Admitted bool
 	note     error // for an object whose Record stays

@@ -387,6 +387,25 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
 }
 
+// The withdrawals of a zone that is being removed use up no writes of a sweep.
+func TestWithdrawal_endsBesideThoseOfAZoneThatIsGone_S2_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	keys := layout.Keys{Prefix: st.Prefix}
+	for i := range 150 {
+		key := keys.Key(law.WithdrawalKey("00000000-0000-0000-0000-000000000000", fmt.Sprintf("team-%d", i)))
+		store.Must(st.Client.Client.Put(t.Context(), key, string(layout.Encode(&law.Withdrawal{Grace: 1}))))
+	}
+	s.Run()
+	_, none := makeKidsZone(t, s, time.Second)
+	setRules(s, none)
+	store.Eventually(t, "the zone ends", func() bool { return !isStanding(s, "kids") })
+	prefix := keys.Key(law.WithdrawalKey("00000000-0000-0000-0000-000000000000", ""))
+	store.Must(st.Client.Client.Delete(t.Context(), prefix, clientv3.WithPrefix()))
+	st.Settle()
+}
+
 // S3.5, I4.
 func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	notUnderRace(t)

@@ -26,8 +26,8 @@ type Change struct {
 	Op string `json:"op"`
 	// Zone is the object's Zone, as NAMESPACE/NAME: itself, its zone, or the zone of the rule; empty for none.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change, and names objects
-	// other than Records.
+	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change, and names
+	// objects other than Records.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.

@@ -58,8 +58,8 @@ type Config struct {
 	DryRun bool
 	// Prune makes Finish remove the Records that this field manager made earlier and no source has any more.
 	Prune bool
-	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning"; if nil,
-	// Report receives them.
+	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning"; if
+	// nil, Report receives them.
 	Plan func(Change)
 	Note func(kind, text string)
 	// AsLastApplied makes a dry run apply each manifest as the client that last applied the object.
@@ -74,7 +74,8 @@ type Config struct {
 	// Interval is the time before the first progress line, 0 means 2 s; it doubles for each further line, up to
 	// maxInterval.
 	Interval time.Duration
-	// Report receives lines for people: progress, refusals and results, with texts of sources unchanged. nil drops them.
+	// Report receives lines for people: progress, refusals and results, with texts of sources unchanged. nil drops
+	// them.
 	Report func(line string)
 }
 

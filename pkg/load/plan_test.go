@@ -254,3 +254,37 @@ func TestObjectChange_ofALongRule(t *testing.T) {
 		}
 	}
 }
+
+// A file has the fields of zoneSpec: with any other field that its owner sets, a Zone is the file's still.
+func TestSameZone_leavesTheFieldsOfTheOwner(t *testing.T) {
+	want := planOf(t, "$ORIGIN example.org.\n@ 300 SOA ns1 hostmaster 7 86400 7200 604800 60\n@ 300 NS ns1\n").spec
+	have := *want.DeepCopy()
+	fields := reflect.ValueOf(&have).Elem()
+	for i := range fields.NumField() {
+		if field := fields.Field(i); field.IsZero() {
+			field.Set(nonZero(field.Type()))
+			if name := fields.Type().Field(i).Name; !sameZone(&have, &want) {
+				t.Errorf("with %s of the owner it differs from the file", name)
+				field.SetZero()
+			}
+		}
+	}
+	if have.TTL = ptr.To[int32](301); sameZone(&have, &want) {
+		t.Error("another TTL is the file's")
+	}
+}
+
+func nonZero(of reflect.Type) reflect.Value {
+	value := reflect.New(of).Elem()
+	switch of.Kind() {
+	case reflect.Pointer:
+		value.Set(reflect.New(of.Elem()))
+	case reflect.Slice:
+		value.Set(reflect.MakeSlice(of, 1, 1))
+	case reflect.String:
+		value.SetString("set")
+	case reflect.Bool:
+		value.SetBool(true)
+	}
+	return value
+}

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every line is
-	// wrong.
+	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every line
+	// is wrong.
 	maxAlike = 5
 	maxKinds = 20
 )

@@ -239,10 +239,11 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 
 // sameZone compares the fields that a file has. All others belong to the owner of the Zone.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
-	said := have.DeepCopy()
-	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false,
-		want.DeletionPolicy
-	said.ZoneRef, said.DomainName, said.WithdrawalGracePeriod = nil, want.DomainName, want.WithdrawalGracePeriod
+	said := want.DeepCopy()
+	said.TTL, said.Refresh, said.Retry, said.Expire, said.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,
+		have.NegativeResponseCache
+	said.Delegations, said.PrimaryNameServer, said.Contact, said.MinimumSerial = have.Delegations, have.PrimaryNameServer, have.Contact,
+		have.MinimumSerial
 	return equality.Semantic.DeepEqual(said, want)
 }
 

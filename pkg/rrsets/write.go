@@ -80,8 +80,8 @@ type Writer struct {
 	DryRun []string
 	// Context returns the context of a request for the changes with these indices; nil means that of Write.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Anew returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if the
-	// Record is gone. Without Anew such a change is refused.
+	// Anew returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if
+	// the Record is gone. Without Anew such a change is refused.
 	Anew func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 

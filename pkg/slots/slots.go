@@ -54,17 +54,19 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take takes a slot, or returns a channel, closed when the next slot is given back. If all are taken, Take cuts the
-// oldest, unless its cut is nil.
+// Take takes a slot, or returns freed, a channel closed when the next slot is given back. If all are taken, Take cuts
+// the oldest ones until a slot is free, unless one has no cut.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch within := s.client[client] < s.perClient; {
+	within := s.client[client] < s.perClient
+	switch {
 	case !within && s.beyond >= s.spare:
 		return nil, s.freed
 	case !within:
 		s.beyond++
-	case s.order.Len()-s.beyond >= s.total:
+	}
+	for within && s.order.Len()-s.beyond >= s.total { // a cut beyond a share makes no room
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed

@@ -6,6 +6,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -48,6 +49,7 @@ func appendEscaped(to []byte, text, keep string) []byte {
 
 // Fprintf is fmt.Fprintf without "*" in the format, with escaped arguments.
 func Fprintf(to io.Writer, format string, args ...any) (int, error) {
+	args = slices.Clone(args) // the caller's
 	for i, arg := range args {
 		args[i] = escaped{arg}
 	}

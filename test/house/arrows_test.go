@@ -27,7 +27,7 @@ var arrowsUp = map[string]int{
 	"pkg/cmd/delivering":           4,
 	"pkg/cmd/doctor":               4,
 	"pkg/cmd/names":                5,
-	"pkg/controller/transferclass": 5,
+	"pkg/controller/transferclass": 4,
 	"pkg/delivery/rfc2136":         4,
 	"pkg/dns/name":                 3,
 	"pkg/law":                      5,

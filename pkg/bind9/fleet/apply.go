@@ -287,7 +287,7 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	for _, set := range c.listSuperseded(namespace, instance) {
 		service, err := c.getLive(ctx, render.Services, namespace, instance)
 		if err != nil || service != nil {
-			return err
+			return errors.Join(append(wrong, err)...)
 		}
 		wrong = append(wrong, c.removeObject(ctx, replicaSets, set))
 	}

@@ -373,6 +373,8 @@ func (d *decision) decideExpiring(f *facts) {
 	case wait > 0:
 		d.say("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
+	case f.unknown != "":
+		d.say("the servers of the parent may have a DS again%s", f.explain()) // G5
 	default:
 		d.end(f)
 	}

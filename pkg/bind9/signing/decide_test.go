@@ -166,6 +166,20 @@ func TestDecide_S12_5(t *testing.T) {
 	}
 }
 
+// At the end of the wait a silent parent may have the DS again, so the zone stays signed.
+func TestDecideExpiring_asksAgainAtTheEnd_S12_5(t *testing.T) {
+	since := metaTime(begin)
+	f := &facts{status: &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECExpiring, LastTransitionTime: &since},
+		now: begin.Add(time.Hour), times: times{parentDSTTL: time.Hour}, parent: parent{unknown: "no answer"}}
+	if d := decideNext(f); d.status.Phase != v1alpha1.DNSSECExpiring || !strings.Contains(d.status.Message, "no answer") {
+		t.Errorf("a parent without an answer: phase %s, message %q", d.status.Phase, d.status.Message)
+	}
+	f.unknown = ""
+	if d := decideNext(f); d.status.Phase != v1alpha1.DNSSECReturning {
+		t.Errorf("a parent without the DS: phase %s, message %q", d.status.Phase, d.status.Message)
+	}
+}
+
 // S12.6: keys do not pile up under a parent that never gets a DS, and a key with its DS at the parent is never
 // dropped.
 func TestWantedDS_ofAParentThatGetsNone_S12_6(t *testing.T) {

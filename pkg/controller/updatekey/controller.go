@@ -218,7 +218,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
-	// taken counts the keys by namespace
+	// taken counts the keys by namespace, without suspended ones, whose Secrets are not read.
 	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
 	for _, of := range all {
 		there[of.UID] = true
@@ -228,9 +228,12 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 		}
 		one := &candidate{of: of}
 		candidates = append(candidates, one)
-		if taken[of.Namespace]++; taken[of.Namespace] > maxKeys {
+		if !of.Spec.Suspended {
+			taken[of.Namespace]++
+		}
+		if !of.Spec.Suspended && taken[of.Namespace] > maxKeys {
 			one.verdict = verdict{string(delivery.ReasonQuotaExceeded), fmt.Sprintf("namespace %s has %d older UpdateKeys, and no "+
-				"more are taken (S13.9); one key may have several patterns", of.Namespace, maxKeys)}
+				"more are taken (S13.9); suspend or delete one, or give one several patterns", of.Namespace, maxKeys)}
 			continue
 		}
 		var key tsig.Key

@@ -29,6 +29,7 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/update"
@@ -279,6 +280,29 @@ func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	of := must.Get(w.client.KubizoneV1alpha1().UpdateKeys("mallory").Get(t.Context(), "k-2", metav1.GetOptions{}))(t)
 	if why := of.Status.Conditions[0].Message; !strings.Contains(why, "name the key acme.mallory., ") {
 		t.Errorf("the next step is missing: %s", why)
+	}
+}
+
+// A suspended UpdateKey uses no place of its namespace. One without a key does: its Secret is watched.
+func TestUpdateKey_suspendedUsesNoPlace_S13_9(t *testing.T) {
+	w := newWorld(t)
+	for i := range maxKeys {
+		w.makeKey(fmt.Sprintf("team/k-%d", i), time.Duration(maxKeys-i))
+	}
+	w.makeKey("team/young", 0)
+	w.setSecret("team/young", "dhcp-key.")
+	p := w.startProcess()
+	p.lookAgain()
+	if got := w.statusOf("team/young"); got != string(delivery.ReasonQuotaExceeded) {
+		t.Errorf("beside %d older keys it is told %s", maxKeys, got)
+	}
+	keys := w.client.KubizoneV1alpha1().UpdateKeys("team")
+	of := must.Get(keys.Get(t.Context(), "k-7", metav1.GetOptions{}))(t)
+	of.Spec.Suspended = true
+	must.Get(keys.Update(t.Context(), of, metav1.UpdateOptions{}))(t)
+	p.lookAgain()
+	if got, suspended := w.statusOf("team/young"), w.statusOf("team/k-7"); got != "dhcp-key. Served" || suspended != reasonSuspended {
+		t.Errorf("beside %d older keys and a suspended one, told %s, it is told %s", maxKeys-1, suspended, got)
 	}
 }
 

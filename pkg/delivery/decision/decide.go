@@ -123,8 +123,8 @@ func (m *Memory) endDelivery(f *Facts) Action {
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was ever made, and the class may have no provider. The RRsets under a name that another
-	// zone now has must stay.
+	// Without State.Zone no call was ever made, and the class may have no provider. The RRsets under a name that
+	// another zone now has must stay.
 	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "nothing of the zone has to leave the provider"}
 	}

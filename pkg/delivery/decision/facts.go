@@ -35,8 +35,8 @@ type Action struct {
 	Why string
 	// Until ends DoWait if nothing changes before; if zero, only a change ends it.
 	Until time.Time
-	// Repeat makes DoDeliver write a taken-over intent once more. Quiet tells DoTakeOver that no call of the other worker
-	// is in flight.
+	// Repeat makes DoDeliver write a taken-over intent once more. Quiet tells DoTakeOver that no call of the other
+	// worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
 	// Settled: nothing is left to deliver. Notable: an operator may have to look into DoWait.
@@ -52,8 +52,8 @@ type View struct {
 
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the name in
-	// the state, so this delivery must not remove the RRsets there.
+	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the name
+	// in the state, so this delivery must not remove the RRsets there.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
@@ -94,8 +94,8 @@ type Facts struct {
 	compared, Repair          bool
 	owed                      map[delivery.RRsetKey]bool
 
-	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again: another
-	// attempt follows at once. Pause makes all zones of the class wait.
+	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again:
+	// another attempt follows at once. Pause makes all zones of the class wait.
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int

@@ -12,8 +12,8 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only the delivery's worker uses it.
 type Memory struct {
-	// Loaded: Stored is the content of the Store, State is Stored with the changes of this process. Known: the state was
-	// loaded once.
+	// Loaded: Stored is the content of the Store, State is Stored with the changes of this process. Known: the state
+	// was loaded once.
 	Loaded, Known bool
 	Stored, State delivery.State
 	Leaving       bool
@@ -43,8 +43,8 @@ type Memory struct {
 
 type refused struct {
 	times int
-	// aside has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load. remaining
-	// are still to be retried in this round.
+	// aside has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
+	// remaining are still to be retried in this round.
 	aside     map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
@@ -61,8 +61,8 @@ type takeover struct {
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen while there was nothing to deliver.
 	idleHolder string
-	// oneSerial: all calls of the other worker were of one serial. Otherwise whole: the takeover wrote the whole zone, and
-	// the repeat does too.
+	// oneSerial: all calls of the other worker were of one serial. Otherwise whole: the takeover wrote the whole zone,
+	// and the repeat does too.
 	whole, oneSerial bool
 }
 

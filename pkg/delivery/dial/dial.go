@@ -29,8 +29,8 @@ func (e *LocalAddressError) Error() string {
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Control is called with each resolved address just before the connect: decimal addresses, changing names and aliases
-		// of localhost are resolved by then.
+		// Control is called with each resolved address just before the connect: decimal addresses, changing names and
+		// aliases of localhost are resolved by then.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {

@@ -26,9 +26,9 @@ type Store interface {
 	// Load reads the present state, not from a cache, because the fence depends on it. A missing delivery is the zero
 	// State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version. An empty Version creates the delivery. With data at the provider, a
-	// delivery keeps the Zone from being deleted (S8.4). Save returns ErrConflict if the stored version is not
-	// state.Version, or only one of the two exists.
+	// Save writes a state and returns the new version. An empty Version creates the delivery. With data at the
+	// provider, a delivery keeps the Zone from being deleted (S8.4). Save returns ErrConflict if the stored version is
+	// not state.Version, or only one of the two exists.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete deletes the state after the data was removed or retained (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error

@@ -200,9 +200,9 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name forbidden
-	// to the key like an unknown key. Any host on the path can forge both answers, so they only split the batch; an update
-	// without records decides.
+	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name
+	// forbidden to the key like an unknown key. Any host on the path can forge both answers, so they only split the
+	// batch; an update without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:

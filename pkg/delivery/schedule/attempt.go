@@ -29,7 +29,8 @@ type attempt struct {
 	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider // nil if the class cannot work
-	// snapshot is the content to deliver or to remove, nil if unknown. last is the last content of an ended zone (S3.7).
+	// snapshot is the content to deliver or to remove, nil if unknown. last is the last content of an ended zone
+	// (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease

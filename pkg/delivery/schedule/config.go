@@ -22,13 +22,13 @@ type Config struct {
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long another process may believe that it is still the active worker after it lost the lease. When Run
-	// stops, a call in flight ends within half of Lease. 0 means 15 s.
+	// Lease is how long another process may believe that it is still the active worker after it lost the lease. When
+	// Run stops, a call in flight ends within half of Lease. 0 means 15 s.
 	Lease time.Duration
 	// CallTimeout bounds a call to a provider. 0 means half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant has at most half, a second tenant half of
-	// the rest, and so on.
+	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant has at most half, a second tenant half
+	// of the rest, and so on.
 	Workers int
 	Backoff delivery.Backoff
 }

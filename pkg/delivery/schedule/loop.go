@@ -57,8 +57,8 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// Guarded by Loop.mu, up to behind. withdrawn is set if the class has nothing of the zone, delivered if the class has
-	// confirmed a serial: the zone leaves former classes after all classes in force have delivered it.
+	// Guarded by Loop.mu, up to behind. withdrawn is set if the class has nothing of the zone, delivered if the class
+	// has confirmed a serial: the zone leaves former classes after all classes in force have delivered it.
 	job
 	withdrawn, delivered bool
 	// changed is the time of the oldest undelivered change, since is that of the oldest unconfirmed change.

@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is the time for which a secondary is asked after its last confirmation: later the secondary may have
-// left the class.
+// A secondary without a confirmation is asked until confirmationKept after its next comparison is due: later the
+// secondary may have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -50,7 +50,8 @@ func (c *confirmations) forgetZone(uid string) {
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmed
 	c.mu.Lock()
-	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > confirmationKept })
+	kept := p.config.DriftInterval + confirmationKept
+	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > kept })
 	all := maps.Clone(c.last)
 	c.mu.Unlock()
 	var asking sync.WaitGroup

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// packetTimeout bounds the wait for an answer, followTimeout the wait of a Deliver for the secondaries, healthTimeout
-	// a health check.
+	// packetTimeout bounds the wait for an answer, followTimeout the wait of a Deliver for the secondaries,
+	// healthTimeout a health check.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is the largest answer over UDP, in octets: no link fragments it.
 	udpSize = 1232

@@ -35,15 +35,18 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the class's catalog zone, used by Health; zero for none.
 	Catalog name.Name
-	// Claims maps names of TSIG keys to the class's use of them (delivery.Abilities): a primary has one key of each name.
+	// Claims maps names of TSIG keys to the class's use of them (delivery.Abilities): a primary has one key of each
+	// name.
 	Claims map[string]string
-	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the stored
-	// serial: a secondary may learn of a change before this process.
+	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
+	// stored serial: a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. The error means
-	// that they are not kept. Changes may be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. The error
+	// means that they are not kept. Changes may be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
+	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
+	DriftInterval time.Duration
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -26,8 +26,8 @@ const (
 	// servers that transfer from a signer may lag by several.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone needs
-	// a first transfer, and a signer that times out for each would occupy all workers of the class.
+	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone
+	// needs a first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 

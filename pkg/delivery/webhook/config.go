@@ -37,8 +37,8 @@ type Config struct {
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets in a Verify; 0 means 500. Each is a request, and the zone's delivery waits meanwhile.
-	// The next Verify continues after them.
+	// VerifyAtMost bounds the RRsets in a Verify; 0 means 500. Each is a request, and the zone's delivery waits
+	// meanwhile. The next Verify continues after them.
 	VerifyAtMost int
 }
 

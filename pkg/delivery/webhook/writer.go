@@ -24,8 +24,8 @@ const (
 	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; among RRsets that
 	// failed earlier, the rest is skipped. maxFailed bounds the failures of an attempt.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is the retry delay of an attempt that ended because too many RRsets failed for the first time. The retry writes
-	// them last.
+	// soon is the retry delay of an attempt that ended because too many RRsets failed for the first time. The retry
+	// writes them last.
 	soon = 5 * time.Second
 )
 

@@ -222,7 +222,7 @@ func (f *file) readRecord(text string) (RR, error) {
 		rr.Type = t
 		break
 	}
-	if rr.Type == rdata.SOA && f.origin.IsZero() {
+	if rr.Type == rdata.SOA && f.origin.IsZero() && f.lostOrigin == 0 {
 		f.origin = rr.Name
 	}
 	var err error

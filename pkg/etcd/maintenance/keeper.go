@@ -300,16 +300,19 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 // defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless another
 // server is at work, or the last time was a few hours ago (M1).
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
-	due := slices.IndexFunc(members, func(m member) bool {
-		return m.DbSize > m.quota()/2 && m.free() > m.DbSize/2 && m.free() >= k.minReclaim
-	})
-	if due < 0 {
-		return nil
+	due := -1
+	for i, m := range members {
+		if m.DbSize <= m.quota()/2 || m.free() <= m.DbSize/2 || m.free() < k.minReclaim {
+			continue
+		}
+		if r, err := k.client.Get(ctx, k.doneKey(m)); err != nil {
+			return fmt.Errorf("etcd: the last defragmentation: %w", err)
+		} else if len(r.Kvs) == 0 {
+			due = i
+			break
+		}
 	}
-	done := k.doneKey(members[due])
-	if r, err := k.client.Get(ctx, done); err != nil {
-		return fmt.Errorf("etcd: the last defragmentation: %w", err)
-	} else if len(r.Kvs) > 0 {
+	if due < 0 {
 		return nil
 	}
 	// The lock keeps two members from stopping at once. A lock in etcd cannot guarantee more.
@@ -332,7 +335,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
 	}
-	if _, err := k.client.Put(ctx, done, "", clientv3.WithLease(lease.ID)); err != nil {
+	if _, err := k.client.Put(ctx, k.doneKey(members[due]), "", clientv3.WithLease(lease.ID)); err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
 	}
 	return k.defragmentMember(ctx, members[due])

@@ -139,8 +139,11 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 }
 
 func groupKind(resource string) schema.GroupKind {
-	if resource == "zones" {
+	switch resource {
+	case "zones":
 		return v1alpha1.Kind("Zone")
+	case "delegations":
+		return v1alpha1.Kind("Delegation")
 	}
 	return v1alpha1.Kind("Record")
 }

@@ -49,7 +49,6 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		if w.Over() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCounted {
 			return
 		}
-		written++
 		if zones == nil {
 			zones = map[string]law.Place{} // by uid, as far as known
 			for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
@@ -60,6 +59,7 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		if !ok {
 			return // the zone is gone or being removed
 		}
+		written++
 		if err := box.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
 		}
