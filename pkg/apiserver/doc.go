@@ -7,8 +7,8 @@
 //
 //	A1. The ledger (pkg/ledger) decides every write of a Zone, Record or Delegation. No other API path writes their
 //	    keys.
-//	A2. zones/entries and zones/changes answer at the Zone's serial in etcd, or a later serial (S7.1). Content that does
-//	    not match its hash is never served: only that zone is frozen.
+//	A2. zones/entries and zones/changes answer at the Zone's serial in etcd, or a later serial (S7.1). Content that
+//	    does not match its hash is never served: only that zone is frozen.
 //	A3. Standalone: clients with a certificate of group system:masters may do everything. Others get 403 with the
 //	    reason, except on health and version paths. The server also serves the discovery of the core group,
 //	    SelfSubjectReview and SelfSubjectAccessReview.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	"k8s.io/client-go/tools/cache"
 
+	"kubi.zone/kubizone/pkg/apiserver/sharing"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
@@ -55,10 +56,10 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			transformer = identity.NewEncryptCheckTransformer()
 		}
 		versioner := storage.APIObjectVersioner{}
-		shared := newSharing(config.Codec)
+		shared := sharing.New(config.Codec)
 		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, shared, newObject, newList,
 			config.Prefix, resourcePrefix, config.GroupResource,
-			transformer, config.LeaseManagerConfig, listed{etcd3.NewDefaultDecoder(config.Codec, versioner), shared.texts}, versioner)
+			transformer, config.LeaseManagerConfig, shared.Decoder(etcd3.NewDefaultDecoder(config.Codec, versioner)), versioner)
 		if err != nil {
 			client.Close()
 			return nil, nil, fmt.Errorf("storage of %s: %w", config.GroupResource, err)

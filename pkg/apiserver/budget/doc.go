@@ -5,8 +5,8 @@
 //
 // Guarantees:
 //
-//	G1. Each server counts stored octets from a watch, and written octets from its own transactions. A write costs O(1).
-//	    Memory grows with the namespaces that have objects or wrote recently.
+//	G1. Each server counts stored octets from a watch, and written octets from its own transactions. A write costs
+//	    O(1). Memory grows with the namespaces that have objects or wrote recently.
 //	G2. A write or dry run is checked before the ledger decides, so a refused write costs nothing.
 //	G3. Deletions, updates that shrink an object by a quarter, and the ledger's writes in consequence of others
 //	    (cascades, releases) always pass. They are charged up to twice the burst, so a namespace can soon write again.

@@ -9,8 +9,8 @@
 //	    process ID, before anything is read or written.
 //	E2. A directory in a newer format is rejected unchanged.
 //	E3. Only the directory's owner has access: clients connect to a unix socket in a directory of mode 0700, and no
-//	    port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a certificate of
-//	    their own CA.
+//	    port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a certificate
+//	    of their own CA.
 //	E4. Fatal errors of etcd do not end the process. Failed and Err report them, with the next step.
 //	E5. Stop answers requests in flight, then closes the store. Then the caller releases the lock.
 //	E6. A member with data rejoins under its name, and ignores flags about other members. A member without data never

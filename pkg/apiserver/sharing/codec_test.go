@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package sharing
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 		}
 		return after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
 	}
-	shared, each := held(newSharing(plain)), held(plain)
+	shared, each := held(New(plain)), held(plain)
 	t.Logf("%d events of a Zone of %d octets: %d KiB, %d KiB without sharing", len(stored), len(stored[0]), shared>>10, each>>10)
 	if shared > each/10 {
 		t.Errorf("%d KiB, %d KiB without sharing", shared>>10, each>>10)
@@ -73,7 +73,7 @@ func TestSharing_aLongSpecIsHeldOnce(t *testing.T) {
 // A differing part is not shared, nor is anything of another object with equal content.
 func TestSharing_whatDiffersIsItsOwn(t *testing.T) {
 	plain := install.New().StorageCodec()
-	codec := newSharing(plain)
+	codec := New(plain)
 	decode := func(o apiruntime.Object) apiruntime.Object {
 		t.Helper()
 		data := must.Get(apiruntime.Encode(plain, o))(t)
@@ -151,7 +151,7 @@ func TestSharing_recordsShareTheirTexts(t *testing.T) {
 		}
 		return (after.HeapAlloc - before.HeapAlloc) / n
 	}
-	each, shared := held(decoder), held(listed{decoder, newSharing(plain).texts})
+	each, shared := held(decoder), held(New(plain).Decoder(decoder))
 	t.Logf("%d octets a Record, %d without sharing", shared, each)
 	if shared > each*7/10 {
 		t.Errorf("a Record takes %d octets, %d without sharing", shared, each)

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package sharing
 
 import (
 	"context"
@@ -22,14 +22,13 @@ const (
 	sharedParts   = 1000 // managed fields, and labels
 )
 
-// sharing is the codec of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write of a
-// Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets. So
-// equal large fields of an object's successive versions share memory.
-//
-// Watched objects are read-only. No write decodes with this codec: etcd3.Decoder has the plain codec.
-type sharing struct {
+// Codec decodes the events of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write
+// of a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30
+// octets. So equal large fields of an object's successive versions share memory.
+type Codec struct {
 	runtime.Codec
 	last *lru.Cache // from types.UID to pieces
+	*parts
 }
 
 type pieces struct {
@@ -40,30 +39,35 @@ type pieces struct {
 	values        []string
 }
 
-func newSharing(codec runtime.Codec) sharing {
-	return sharing{codec, lru.New(sharedObjects), &texts{lru.New(sharedParts), lru.New(sharedParts)}}
+// New returns a codec that decodes as codec does.
+func New(codec runtime.Codec) Codec {
+	return Codec{codec, lru.New(sharedObjects), &parts{lru.New(sharedParts), lru.New(sharedParts)}}
 }
 
-func (s sharing) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
+// Decoder returns the decoder of the resource's lists, with which the watch cache begins. It decodes as plain does.
+func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
+
+// Decode decodes an object that is only read.
+func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
 	error) {
-	object, kind, err := s.Codec.Decode(data, defaults, into)
+	object, kind, err := c.Codec.Decode(data, defaults, into)
 	if err != nil {
 		return object, kind, err
 	}
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
-		s.share(&o.ObjectMeta, &o.Spec.Delegations, &o.Spec.NameServers, nil)
+		c.shareFields(&o.ObjectMeta, &o.Spec.Delegations, &o.Spec.NameServers, nil)
 	case *v1alpha1.Record:
-		s.share(&o.ObjectMeta, nil, nil, &o.Spec.Values)
+		c.shareFields(&o.ObjectMeta, nil, nil, &o.Spec.Values)
 	}
-	s.internParts(object)
+	c.internParts(object)
 	return object, kind, nil
 }
 
-func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer,
+func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.DelegationRule, nameServers *[]v1alpha1.NameServer,
 	values *[]string) {
 	var have pieces
-	if last, ok := s.last.Get(meta.UID); ok {
+	if last, ok := c.last.Get(meta.UID); ok {
 		have = last.(pieces)
 	}
 	have.annotations = take(&meta.Annotations, have.annotations)
@@ -71,7 +75,7 @@ func (s sharing) share(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Delegati
 	have.delegations = take(delegations, have.delegations)
 	have.nameServers = take(nameServers, have.nameServers)
 	have.values = take(values, have.values)
-	s.last.Add(meta.UID, have)
+	c.last.Add(meta.UID, have)
 }
 
 // take replaces an equal field by the remembered value, and returns the field's value.
@@ -85,14 +89,13 @@ func take[T any](of *T, remembered T) T {
 	return *of
 }
 
-// listed is the decoder of lists, with which the watch cache begins.
-type listed struct {
+type decoder struct {
 	etcd3.Decoder
-	*texts
+	*parts
 }
 
 // DecodeListItem decodes an object that is only read.
-func (d listed) DecodeListItem(ctx context.Context, data []byte, rev uint64, newItem func() runtime.Object) (runtime.Object, error) {
+func (d decoder) DecodeListItem(ctx context.Context, data []byte, rev uint64, newItem func() runtime.Object) (runtime.Object, error) {
 	o, err := d.Decoder.DecodeListItem(ctx, data, rev, newItem)
 	if err == nil {
 		d.internParts(o)
@@ -100,14 +103,14 @@ func (d listed) DecodeListItem(ctx context.Context, data []byte, rev uint64, new
 	return o, err
 }
 
-// texts keeps a single copy of the parts that many objects have in common: conditions, managed fields and labels.
-type texts struct {
+// parts keeps a single copy of the parts that many objects have in common: conditions, managed fields and labels.
+type parts struct {
 	fields *lru.Cache // raw managed fields to *metav1.FieldsV1
 	labels *lru.Cache // the only label, KEY=VALUE, to map[string]string
 }
 
 // internParts replaces parts of an object by equal shared ones.
-func (x *texts) internParts(object runtime.Object) {
+func (x *parts) internParts(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
 		x.internMeta(&o.ObjectMeta)
@@ -126,7 +129,7 @@ func (x *texts) internParts(object runtime.Object) {
 	}
 }
 
-func (x *texts) internMeta(meta *metav1.ObjectMeta) {
+func (x *parts) internMeta(meta *metav1.ObjectMeta) {
 	internTexts(&meta.Namespace)
 	if len(meta.Labels) == 1 {
 		for key, value := range meta.Labels {
