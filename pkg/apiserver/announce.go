@@ -176,7 +176,7 @@ func (a *announcer) isRepeated(event string) bool {
 
 // announceNews announces a hidden name or a taken host for the Zone, or for the first Record of a tenant at the
 // wildcard (S4.25, S4.26).
-func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
+func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.Notice) {
 	if a.recorder == nil {
 		return
 	}
@@ -188,10 +188,10 @@ func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 		}
 		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: x.Reason}
 		switch x.Reason {
-		case law.NewsNameHidden:
+		case law.NoticeNameHidden:
 			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records that underscore rules let "+
 				"in stand below it (S4.25; write a record there, or narrow the rule)"
-		case law.NewsHostTaken:
+		case law.NoticeHostTaken:
 			e.action, e.note = actionTake, x.Name.String()+" is taken by another namespace, and records of namespace "+
 				o.Namespace+" lead there (S4.26; let the records name another host, or reserve the name)"
 		}

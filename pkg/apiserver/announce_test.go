@@ -103,15 +103,15 @@ func TestNews_areTold_S4_25(t *testing.T) {
 		a.members = func(_ context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 			return fmt.Sprint("at ", owner, " in ", zone), "r", nil
 		}
-		hidden := func(n string) law.News { return law.News{Reason: law.NewsNameHidden, Name: name.MustParse(n)} }
+		hidden := func(n string) law.Notice { return law.Notice{Reason: law.NoticeNameHidden, Name: name.MustParse(n)} }
 		tenant := hidden("x.example.")
 		tenant.Wildcard, tenant.Namespace = name.MustRel("*"), "team"
 		for range 5 {
-			a.announceNews(z, []law.News{hidden("x.example.")})
+			a.announceNews(z, []law.Notice{hidden("x.example.")})
 			time.Sleep(4 * time.Second)
 		}
-		a.announceNews(z, []law.News{hidden("y.example."), hidden("x.example."), tenant,
-			{Reason: law.NewsHostTaken, Name: name.MustParse("x.example.")}})
+		a.announceNews(z, []law.Notice{hidden("y.example."), hidden("x.example."), tenant,
+			{Reason: law.NoticeHostTaken, Name: name.MustParse("x.example.")}})
 		var told []string
 		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {
 			host, _, _ := strings.Cut(e.note, " ")

@@ -62,8 +62,8 @@ func (w *world) decideDelegation(o object, ask zones.DelegationAsk) (*law.Plan, 
 	return out.Plan, nil
 }
 
-// takeIn decides a work's Delegations: those of the purged zone, and those waiting for a zone.
-func (w *world) takeIn(work *law.Work) {
+// decideDelegations decides a work's Delegations: those of the purged zone, and those waiting for a zone.
+func (w *world) decideDelegations(work *law.Work) {
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]
 		waits := d.waits != nil && slices.ContainsFunc(work.Scans, func(s law.Scan) bool {

@@ -58,7 +58,7 @@ type SerialMarks struct {
 
 type Outstanding struct {
 	// Works are the unfinished cascades, which unsettle the zone (S7.2).
-	Works []StandingWork `json:"works,omitempty"`
+	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
@@ -73,8 +73,8 @@ type Deliverable struct {
 	Held    *Held `json:"held,omitempty"`
 }
 
-// StandingWork marks a cascade at a zone.
-type StandingWork struct {
+// CascadeMark marks a cascade at a zone.
+type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this one; "" for none.
 	Losing string `json:"losing,omitempty"`
@@ -92,7 +92,7 @@ type StandingWork struct {
 
 // TakesIn reports whether a work has TakesIn.
 func (h *Holding) TakesIn() bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.TakesIn })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
 
 // Settled reports whether the content of the zone may be delivered.
@@ -126,7 +126,7 @@ func (h *Holding) Origins() (from []Origin) {
 
 // WithOrigins adds a lock of the cascade for each origin, so that CountGained bounds them.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
-	i := slices.IndexFunc(h.Works, func(w StandingWork) bool { return w.ID == id })
+	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
 		return h
 	}
@@ -148,24 +148,24 @@ func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.Has
 
 // HasLockedAt reports whether n is at or below a locked name.
 func (h *Holding) HasLockedAt(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
 
 // HasLockedBelow reports whether n is above a locked name.
 func (h *Holding) HasLockedBelow(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
 // IsLockedBy reports whether a cascade has a lock. Such a cascade alone brings records to locked names: it has all in
 // one order (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
 // Gains reports whether a cascade may bring records to n: of the zone's own namespace, by restored rules, or a move at,
 // above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
-	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
+	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
 // WithReplacement locks a name left by a namespace for the Records that come first there (S2.14).
@@ -189,7 +189,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 
 // WithoutReplacement removes that lock, for its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
-	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Replaces && w.ID == id }) {
+	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
 	}
 	return h.WithoutWork(id)
@@ -202,18 +202,18 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 
 // WithMove is WithWork for a cascade that brings the records at and below locks from the zone losing; zero: none.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
-	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
 	}
 	out := *h
 	own := by == zoneNamespace
-	switch first := !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }); {
+	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
 	case own && first:
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
-	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
+	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
 	return &out
 }
 
@@ -237,7 +237,7 @@ func (h *Holding) CountGained(by string) (n int) {
 
 func (h *Holding) WithoutWork(id string) *Holding {
 	out := *h
-	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w StandingWork) bool { return w.ID == id })
+	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w CascadeMark) bool { return w.ID == id })
 	if len(out.Works) == 0 {
 		out.Works = nil
 	}
@@ -263,7 +263,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 	}
 	timeout := int64(timeoutForeign)
 	switch {
-	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
+	case slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }):
 		timeout = timeoutOwn
 	case h.IsWaived(now):
 		timeout = 0

@@ -110,7 +110,7 @@ func (m *movingWorld) labelWorks(cause string) {
 
 func (m *movingWorld) isLocked() bool {
 	for _, v := range m.facts {
-		if h, ok := v.(*law.Holding); ok && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return !w.Locks.IsZero() }) {
+		if h, ok := v.(*law.Holding); ok && slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return !w.Locks.IsZero() }) {
 			return true
 		}
 	}

@@ -101,21 +101,21 @@ type ZoneChange struct {
 	// Held: the change begins a hold (S7.5). Young removals would, were the RRsets older; nil: none.
 	Held  bool
 	Young *Excess
-	// News for namespaces that get no answer.
-	News []News
+	// Notice for namespaces that get no answer.
+	Notices []Notice
 	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 
 const (
-	// NewsNameHidden: guests hide the name from a wildcard (S4.25).
-	NewsNameHidden = "NameHidden"
-	// NewsHostTaken: another namespace has a host to which own sends clients (S4.26).
-	NewsHostTaken = "HostTaken"
+	// NoticeNameHidden: guests hide the name from a wildcard (S4.25).
+	NoticeNameHidden = "NameHidden"
+	// NoticeHostTaken: another namespace has a host to which own sends clients (S4.26).
+	NoticeHostTaken = "HostTaken"
 )
 
-// News is an Event about the effect of another namespace's step, or of a cascade, on a name.
-type News struct {
+// Notice is an Event about the effect of another namespace's step, or of a cascade, on a name.
+type Notice struct {
 	Reason string
 	Name   name.Name
 	// Wildcard no longer answers the name, for its tenant Namespace. Both are zero for the zone's own namespace.
@@ -129,8 +129,8 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// OweCut adds a child's pending cut, if there is a parent.
-func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
+// AddPendingCut adds a child's pending cut, if there is a parent.
+func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}

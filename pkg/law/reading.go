@@ -64,8 +64,8 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// ReadAnew has the caller read all facts again at one moment.
-func (r *Reading) ReadAnew() {
+// Reread has the caller read all facts again at one moment.
+func (r *Reading) Reread() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
@@ -76,7 +76,7 @@ func (r *Reading) ReadAnew() {
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
-		r.ReadAnew()
+		r.Reread()
 	}
 	return h
 }
@@ -84,13 +84,13 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two moments
-		r.ReadAnew()
+		r.Reread()
 	}
 	return z
 }
 
-// StandingAt returns a zone and its holding, nil if gone or pending.
-func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
+// ZoneAt returns a zone and its holding, nil if gone or pending.
+func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
 		return nil, nil

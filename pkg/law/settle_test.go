@@ -30,7 +30,7 @@ func (w *world) settleAll() {
 // carryOutNext executes the first work. If another cascade has a lock in its way, it is tried again after the rest.
 func (w *world) carryOutNext() {
 	work := w.outbox[0]
-	through := w.carryOut(work)
+	through := w.processWork(work)
 	if w.outbox = w.outbox[1:]; !through {
 		w.outbox = append(w.outbox, work)
 	}
@@ -93,8 +93,8 @@ type candidate struct {
 	at      name.Name // in the removed zone
 }
 
-// carryOut reports whether the work is through.
-func (w *world) carryOut(work *law.Work) bool {
+// processWork reports whether the work is through.
+func (w *world) processWork(work *law.Work) bool {
 	w.beginWork(work)
 	moving := true
 	for _, c := range w.listCandidates(work) {
@@ -116,7 +116,7 @@ func (w *world) carryOut(work *law.Work) bool {
 }
 
 func (w *world) beginWork(work *law.Work) {
-	w.takeIn(work)
+	w.decideDelegations(work)
 	for _, scan := range work.Scans {
 		switch scan.Kind {
 		case law.ScanZones:
@@ -286,7 +286,7 @@ func (w *world) askAgain(o object, work *law.Work) records.RecordAsk {
 			ask.Work = work.ID
 		}
 	}
-	ask.Stood = ask.Before != nil || r.placed.Reason == law.ReasonMoving
+	ask.Existed = ask.Before != nil || r.placed.Reason == law.ReasonMoving
 	return ask
 }
 
@@ -396,7 +396,7 @@ func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	spec.DS = zone.DS
 	ask := zones.ParentAsk{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
 	if z.delegated != nil {
-		ask.Says = z.delegated.Message
+		ask.Message = z.delegated.Message
 	}
 	return w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideParent(s, ask) })
 }
@@ -421,7 +421,7 @@ func (w *world) countPendingCuts() {
 			continue
 		}
 		parent := *p.zone
-		ask := records.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
+		ask := records.CutAsk{Parent: &parent, Pending: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
 		if h := w.findStanding(d.Child); h != nil {
 			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {

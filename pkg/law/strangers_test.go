@@ -54,8 +54,8 @@ var strangerExemptions = []exemption{
 		script: "own rules a: *.x; cert: _acme-challenge.*.x|own writes *.x A|a writes y.x A|cert writes _acme-challenge.y.x TXT|" +
 			"a deletes y.x A",
 		exempts: func(c *comparison, d *datum) bool {
-			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.news, func(x law.News) bool {
-				return x.Reason == law.NewsNameHidden && x.Namespace == "" && x.Name.Encloses(c.name)
+			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.news, func(x law.Notice) bool {
+				return x.Reason == law.NoticeNameHidden && x.Namespace == "" && x.Name.Encloses(c.name)
 			})
 		}},
 	{what: "told pointer", why: "own reads in the answer to its pointer that a tenant has the host, or in an Event that one has taken " +
@@ -63,7 +63,7 @@ var strangerExemptions = []exemption{
 		script: "own rules a: *|own writes y MX x|a writes x A",
 		exempts: func(c *comparison, d *datum) bool {
 			return c.title.kind == titlePointer && (c.actual.warned[d.from] ||
-				slices.Contains(c.actual.news, law.News{Reason: law.NewsHostTaken, Name: c.name}))
+				slices.Contains(c.actual.news, law.Notice{Reason: law.NoticeHostTaken, Name: c.name}))
 		}},
 	{what: "above", why: "a name that nobody reserves is claimed with CAA, challenges and wildcards, which speak for all below: without " +
 		"them its holder renews no certificate. The rule's author reserves that name, too (S4.20)",

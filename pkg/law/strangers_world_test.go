@@ -59,8 +59,8 @@ type moment struct {
 	// annotated are the Records with the annotation of S2.14; warned is the actor's.
 	annotated, warned map[object]bool
 	ruled             int
-	lockers           []string   // the namespaces whose moves lock names
-	news              []law.News // world.news
+	lockers           []string     // the namespaces whose moves lock names
+	news              []law.Notice // world.news
 	// unruled are adopted Records in no period, without a rule.
 	unruled []object
 }

@@ -248,7 +248,7 @@ func (s *siege) carryOutNext() {
 	}
 	i := slices.IndexFunc(s.outbox, func(w *law.Work) bool { return w.By == next })
 	work := s.outbox[i]
-	through := s.carryOut(work)
+	through := s.processWork(work)
 	if s.outbox = slices.Delete(s.outbox, i, i+1); !through {
 		s.outbox = append(s.outbox, work)
 		return

@@ -43,7 +43,7 @@ type Work struct {
 	Reason string `json:"reason"`
 	View   string `json:"view"`
 	Scans  []Scan `json:"scans"`
-	// Zones have a StandingWork with this ID until the work is through.
+	// Zones have a CascadeMark with this ID until the work is through.
 	Zones []Place `json:"zones,omitempty"`
 	// Unmarked: no zone has a mark, and each step is delivered as it comes (S7.2). By is the zone's namespace.
 	Unmarked bool `json:"unmarked,omitempty"`
@@ -66,7 +66,7 @@ type Work struct {
 	Times int `json:"times,omitempty"`
 	// Damaged are unreadable records, for which the item stays.
 	Damaged []Ref `json:"damaged,omitempty"`
-	// TakesIn is StandingWork.TakesIn at the beginning.
+	// TakesIn is CascadeMark.TakesIn at the beginning.
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`

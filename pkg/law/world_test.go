@@ -41,7 +41,7 @@ type world struct {
 	// tenures are from the last hearSpeakers, at time heard (speaker_twin_test.go).
 	tenures []tenure
 	heard   int64
-	news    []law.News
+	news    []law.Notice
 	// quick skips the proofs of each decision.
 	quick bool
 	asked int
@@ -376,7 +376,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	if z == nil {
 		panicInvariant("plan for zone %s, which is not there", o)
 	}
-	w.news = append(w.news, c.News...)
+	w.news = append(w.news, c.Notices...)
 	before := z.zone
 	after := *c.Zone
 	if c.Delegated != nil {
@@ -411,7 +411,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 		delete(w.holds, after.UID)
 	}
 	if standing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works,
-		func(x law.StandingWork) bool { return x.ID == standing.ID }) &&
+		func(x law.CascadeMark) bool { return x.ID == standing.ID }) &&
 		!slices.ContainsFunc(standing.Zones, func(p law.Place) bool { return p.UID == after.UID }) {
 		standing.Zones = append(standing.Zones, law.Place{Ref: after.Ref, View: after.View, FQDN: after.FQDN()})
 	}
@@ -480,7 +480,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.readContribution(), was.waits
-		ask.Stood = was.placed.Reason == law.ReasonMoving
+		ask.Existed = was.placed.Reason == law.ReasonMoving
 		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View &&
 			(was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
 			writeFingerprint(was.record.ZoneRef) == writeFingerprint(r.ZoneRef)

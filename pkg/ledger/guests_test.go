@@ -27,7 +27,7 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	st := store.New(t)
 	told := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.News = func(z *v1alpha1.Zone, news []law.News) {
+		c.News = func(z *v1alpha1.Zone, news []law.Notice) {
 			for _, x := range news {
 				told <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), ": ", x.Reason, " ", x.Name)
 			}
@@ -99,7 +99,7 @@ func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
 	st := store.New(t)
 	told := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.News = func(z *v1alpha1.Zone, news []law.News) { told <- fmt.Sprint(z.Namespace, ": ", news) }
+		c.News = func(z *v1alpha1.Zone, news []law.Notice) { told <- fmt.Sprint(z.Namespace, ": ", news) }
 	})
 	warnings := &warned{}
 	ctx := warning.WithWarningRecorder(withDeadline(t), warnings)
@@ -121,7 +121,7 @@ func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
 	must.Succeed(t, s.DeleteRecord(ctx, "team", "lb"))
 	must.Succeed(t, s.DeleteRecord(ctx, "own", "mx"))
 	create("team", "lb", "lb.example.org.", "A", "192.0.2.1", "")
-	want := fmt.Sprint("own: ", []law.News{{Reason: law.NewsHostTaken, Name: name.MustParse("lb.example.org.")}})
+	want := fmt.Sprint("own: ", []law.Notice{{Reason: law.NoticeHostTaken, Name: name.MustParse("lb.example.org.")}})
 	if got := <-told; got != want {
 		t.Errorf("own is told %s, want %s", got, want)
 	}

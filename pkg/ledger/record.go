@@ -134,7 +134,7 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 		if ask.Before, ask.Waits, err = objects.Adopted(before); err != nil {
 			return ask, "", err
 		}
-		ask.Stood = objects.Moving(before)
+		ask.Existed = objects.Moving(before)
 		if ask.Before != nil {
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}

@@ -389,7 +389,7 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 		return slices.Contains(had, text)
 	})
 	if len(texts) > 0 {
-		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.TellElsewhere(zone.FQDN(), texts)})
+		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.AdviseElsewhere(zone.FQDN(), texts)})
 	}
 }
 

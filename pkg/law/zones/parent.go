@@ -20,11 +20,11 @@ type ParentAsk struct {
 	Zone *law.Zone
 	// Spec is the desired state.
 	Spec *ZoneSpec
-	// Says is the message of Delegated.
-	Says   string
-	Work   *law.Work
-	Now    time.Time
-	WorkID string
+	// Message is the message of Delegated.
+	Message string
+	Work    *law.Work
+	Now     time.Time
+	WorkID  string
 }
 
 // DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes.
@@ -64,22 +64,22 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		}
 		endsAt = w.EndsAt()
 	}
-	sayRenamed(d.Reading, x.cond, ask.Spec, z)
+	appendRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
 		// The parent stays. Only the condition's message may differ.
-		if ask.Says != x.cond.Message {
+		if ask.Message != x.cond.Message {
 			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
 		return plan, nil
 	}
 	if moved && holding.Parent != nil {
-		plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
 	plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: &h})
@@ -142,9 +142,9 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
+// appendRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
 // its name (S1.6).
-func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
+func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return
 	}

@@ -35,14 +35,14 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 }
 
 // listNews returns the news, without NameHidden for names to which the batch gives values.
-func (b *batch) listNews() []law.News {
+func (b *batch) listNews() []law.Notice {
 	if b.change == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.change.News), func(x law.News) bool {
+	return slices.DeleteFunc(slices.Clone(b.change.Notices), func(x law.Notice) bool {
 		at, _ := x.Name.Rel(b.change.Zone.FQDN())
 		o, _ := b.Facts[law.OwnerKey(b.change.Zone.UID, at)].(*law.Owner)
-		return x.Reason == law.NewsNameHidden && o != nil && len(o.Values) > 0
+		return x.Reason == law.NoticeNameHidden && o != nil && len(o.Values) > 0
 	})
 }
 

@@ -45,7 +45,7 @@ func (b *batch) moveOn(m *member) {
 	c := *m.plan.Zone
 	if before := b.change; before != nil {
 		c.Held = c.Held || before.Held
-		c.News = slices.Concat(before.News, c.News)
+		c.Notices = slices.Concat(before.Notices, c.Notices)
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
 		}
@@ -187,7 +187,7 @@ func (b *batch) putOwed(m *member) {
 // another server may have removed mark and item since the read.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.Item
-	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}
 	key := b.com.mem.Layout.Outbox(s.Work.ID)

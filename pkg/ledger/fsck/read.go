@@ -152,7 +152,7 @@ func (c *check) readOutbox() error {
 			// A removed zone has no mark. A work that only retries lists its first zone because the zone's namespace
 			// comes first; the first step that touches the zone sets the mark (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
-				marked := slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID })
+				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}

@@ -57,7 +57,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 		if err != nil {
 			return err
 		}
-		ask := records.CutAsk{Owed: d, Now: box.mem.Now(), By: commit.User(ctx)}
+		ask := records.CutAsk{Pending: d, Now: box.mem.Now(), By: commit.User(ctx)}
 		if item != nil {
 			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
@@ -82,7 +82,7 @@ func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
 
 // cutWrite's error is commit.ErrThrough if the parent has another name by then.
 func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
-	d := ask.Owed
+	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
 		Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
 	w.Ask = func(seen *law.Seen) law.Outcome {
@@ -131,11 +131,11 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.I
 // countCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. A kept cut
 // stays pending until the end of the child's hold, which counts the cut.
 func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
-	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
-	if err != nil || !parentStands(parent, ask.Owed) {
+	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
+	if err != nil || !parentStands(parent, ask.Pending) {
 		return nil, false, err
 	}
-	child := ask.Owed.Child
+	child := ask.Pending.Child
 	ask.Own = child.Namespace == parent.Namespace
 	z, h, err := box.readChild(ctx, child)
 	if err != nil || h == nil {

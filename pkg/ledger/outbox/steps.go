@@ -67,7 +67,7 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
 	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, Waits: waits,
 		After: r, Cascade: true,
-		Stood: before != nil || objects.Moving(o), Came: before == nil && c.at != "" && c.at == o.Status.FQDN,
+		Existed: before != nil || objects.Moving(o), Came: before == nil && c.at != "" && c.at == o.Status.FQDN,
 		Now: box.mem.Now(), WorkID: etcd.NewID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
 		Yields: s.Work.Yields, ByRules: s.Work.RulesChanged(),
 		Uncounted: box.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}

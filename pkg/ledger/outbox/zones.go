@@ -103,7 +103,7 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) e
 		}
 		ask := zones.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: box.mem.Now(), WorkID: etcd.NewID()}
 		if cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated); cond != nil {
-			ask.Says = cond.Message
+			ask.Message = cond.Message
 		}
 		return func(seen *law.Seen) law.Outcome { return zones.DecideParent(seen, ask) }, nil
 	})
