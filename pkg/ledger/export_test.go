@@ -218,14 +218,14 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	return l.jr.Condense(ctx, z, math.MaxInt64, n)
 }
 
-func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }
-func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
+func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.outbox.SweepCondensed(ctx) }
+func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.outbox.SetLanes(n, slice) }
 func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
 
-// CarryOut runs the whole outbox, and then waiting objects that could be adopted (S2.7).
-func (l *Ledger) CarryOut(ctx context.Context) {
+// ProcessOutbox runs the whole outbox, and then waiting objects that could be adopted (S2.7).
+func (l *Ledger) ProcessOutbox(ctx context.Context) {
 	for owed := 1; owed > 0; owed, _ = l.TryWaiting(ctx) {
-		l.box.CarryOut(ctx)
+		l.outbox.ProcessOutbox(ctx)
 	}
 }
 
@@ -240,7 +240,7 @@ func (l *Ledger) TryWaiting(ctx context.Context) (owed int, err error) {
 		return int(r.Count)
 	}
 	before := count()
-	err = cmp.Or(l.box.TryWaiting(ctx), err)
+	err = cmp.Or(l.outbox.TryWaiting(ctx), err)
 	return count() - before, err
 }
 

@@ -91,7 +91,7 @@ type Ledger struct {
 	mem      *facts.Memory
 	jr       *journal.Journal
 	com      *commit.Committer
-	box      *outbox.Outbox
+	outbox   *outbox.Outbox
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
 	// plain: the store had no key at the start, so encrypted values are not read.
@@ -105,7 +105,7 @@ func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
 // Run processes the outbox, pending cuts and overdue zones, until ctx ends.
-func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
+func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 
 // HeldZones returns the number of zones that mass deletions hold (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }

@@ -567,7 +567,7 @@ func TestRace_aCascadeLeavesAPendingZoneOfAnotherServer(t *testing.T) {
 	store.Must(s.CreateZone(child))
 	changed := store.Must(other.UpdateZone("team", "child", func(z *v1alpha1.Zone) { z.Spec.DomainName = "kid" }))
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	s.Ledger.CarryOut(t.Context())
+	s.Ledger.ProcessOutbox(t.Context())
 	st.Settle()
 	if z := s.Zone("team", "child"); z.Spec.DomainName != "kid" || z.ResourceVersion != changed.ResourceVersion {
 		t.Errorf("the zone is %q at version %s, not kid at %s", z.Spec.DomainName, z.ResourceVersion, changed.ResourceVersion)

@@ -239,7 +239,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) string {
 		w.settleStore(t, server())
 	case "carry":
 		a := server()
-		a.Ledger.CarryOut(a.ctx)
+		a.Ledger.ProcessOutbox(a.ctx)
 	case "terminating":
 		server().known.setTerminating(arg(1), !d.HasArg("no"))
 	case "show":

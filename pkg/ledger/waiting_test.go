@@ -168,7 +168,7 @@ func TestDelete_findsAWildcardThatIsNotInMemory_S4_25(t *testing.T) {
 	store.Must(first.CreateRecord(first.Ctx, store.Record("infra", "wild", "*.example.org.", "A", "192.0.2.1")))
 	store.Must(first.CreateRecord(first.Ctx, store.Record("infra", "host", "host.example.org.", "A", "192.0.2.1")))
 	store.Must(first.CreateRecord(first.Ctx, store.Record("cert", "token", "_acme-challenge.host.example.org.", "TXT", "token")))
-	first.Ledger.CarryOut(first.Ctx)
+	first.Ledger.ProcessOutbox(first.Ctx)
 	heard, second := &warned{}, st.Server()
 	must.Succeed(t, second.DeleteRecord(warning.WithWarningRecorder(second.Ctx, heard), "infra", "host"))
 	if !strings.Contains(fmt.Sprint(heard.texts), "S4.25") {

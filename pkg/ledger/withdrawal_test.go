@@ -503,7 +503,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}
 	}))
 	setRules(s, allow)
-	s.Ledger.CarryOut(t.Context())
+	s.Ledger.ProcessOutbox(t.Context())
 	if now := names(); !slices.Equal(now, had) || isStanding(s, "kids") {
 		t.Errorf("it stands: %t, and had %v, now %v", isStanding(s, "kids"), had, now)
 	}

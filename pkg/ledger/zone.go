@@ -139,7 +139,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // memory keeps placed, and the caller may change its copy
 	}
-	l.box.PayNow(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
 	return out, nil
 }
 
