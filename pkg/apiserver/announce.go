@@ -174,15 +174,15 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNews announces a hidden name or a taken host for the Zone, or for the first Record of a tenant at the
+// announceNotices announces a hidden name or a taken host for the Zone, or for the first Record of a tenant at the
 // wildcard (S4.25, S4.26).
-func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.Notice) {
+func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	for _, x := range news {
+	for _, x := range notices {
 		if a.isRepeated(fmt.Sprint(o.UID, " ", x.Reason, " ", x.Name, " ", x.Namespace)) {
 			continue
 		}

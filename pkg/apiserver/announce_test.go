@@ -107,10 +107,10 @@ func TestNews_areTold_S4_25(t *testing.T) {
 		tenant := hidden("x.example.")
 		tenant.Wildcard, tenant.Namespace = name.MustRel("*"), "team"
 		for range 5 {
-			a.announceNews(z, []law.Notice{hidden("x.example.")})
+			a.announceNotices(z, []law.Notice{hidden("x.example.")})
 			time.Sleep(4 * time.Second)
 		}
-		a.announceNews(z, []law.Notice{hidden("y.example."), hidden("x.example."), tenant,
+		a.announceNotices(z, []law.Notice{hidden("y.example."), hidden("x.example."), tenant,
 			{Reason: law.NoticeHostTaken, Name: name.MustParse("x.example.")}})
 		var told []string
 		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {

@@ -123,7 +123,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		NameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
 		Terminating:  s.namespaces.isTerminating,
 		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
-		News:         func(o *v1alpha1.Zone, news []law.Notice) { s.announcer.announceNews(o, news) },
+		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
 	})

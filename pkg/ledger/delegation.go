@@ -52,13 +52,13 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 		return commit.Outcome{}, err
 	}
 	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, expected)
-	stood := l.childrenOf(ask.In)
+	existing := l.childrenOf(ask.In)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings...)
-	l.warnOfDelegation(ctx, &ask, tx.Plan, stood, out.Rev)
+	l.warnOfDelegation(ctx, &ask, tx.Plan, existing, out.Rev)
 	if *placed != nil {
 		w.commitAs(*placed, out)
 	}

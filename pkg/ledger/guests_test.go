@@ -27,7 +27,7 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	st := store.New(t)
 	told := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.News = func(z *v1alpha1.Zone, news []law.Notice) {
+		c.Notify = func(z *v1alpha1.Zone, news []law.Notice) {
 			for _, x := range news {
 				told <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), ": ", x.Reason, " ", x.Name)
 			}
@@ -99,7 +99,7 @@ func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
 	st := store.New(t)
 	told := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.News = func(z *v1alpha1.Zone, news []law.Notice) { told <- fmt.Sprint(z.Namespace, ": ", news) }
+		c.Notify = func(z *v1alpha1.Zone, news []law.Notice) { told <- fmt.Sprint(z.Namespace, ": ", news) }
 	})
 	warnings := &warned{}
 	ctx := warning.WithWarningRecorder(withDeadline(t), warnings)

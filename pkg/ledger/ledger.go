@@ -53,9 +53,9 @@ type Config struct {
 	// Held is called when a write of this server begins a hold by a mass deletion (S7.5), and must not block.
 	// Optional.
 	Held func(*v1alpha1.Zone)
-	// Notice is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
+	// Notify is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
 	// block. Optional.
-	News func(*v1alpha1.Zone, []law.Notice)
+	Notify func(*v1alpha1.Zone, []law.Notice)
 	// Withdrawn is called when a cascade of this server has withdrawn a Record or Zone, or kept the object because a
 	// rule came back (S2.12, S3.5), and must not block. Optional.
 	Withdrawn outbox.Announce

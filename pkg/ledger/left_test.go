@@ -46,7 +46,7 @@ func waitForCascades(t *testing.T, st *store.Store) {
 		if !r.Clean() {
 			t.Fatalf("fsck: %s", store.Text(r))
 		}
-		for _, f := range r.Owed.List {
+		for _, f := range r.Pending.List {
 			_, is := strings.CutPrefix(f.Key, keys.Room("outbox"))
 			if is || strings.HasPrefix(f.Key, keys.Room("debts")) {
 				return false

@@ -638,7 +638,7 @@ func (w *world) tellDeaths(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&out, "answered: %s\n", answer)
 			return out.String()
 		}
-		if left = fmt.Sprintf("%s; %s; then %s", left, describeOwed(r.Owed.Total), then); len(said) > 0 && said[len(said)-1] == left {
+		if left = fmt.Sprintf("%s; %s; then %s", left, describeOwed(r.Pending.Total), then); len(said) > 0 && said[len(said)-1] == left {
 			left = "the same"
 		} else {
 			said = append(said, left)

@@ -29,13 +29,13 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
-	if news := b.listNews(); len(news) > 0 && com.news != nil {
-		com.news(b.object.DeepCopy(), news)
+	if notices := b.listNotices(); len(notices) > 0 && com.notify != nil {
+		com.notify(b.object.DeepCopy(), notices)
 	}
 }
 
-// listNews returns the news, without NameHidden for names to which the batch gives values.
-func (b *batch) listNews() []law.Notice {
+// listNotices returns the news, without NameHidden for names to which the batch gives values.
+func (b *batch) listNotices() []law.Notice {
 	if b.change == nil {
 		return nil
 	}

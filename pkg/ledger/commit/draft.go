@@ -35,7 +35,7 @@ func (b *batch) restoreDraft(before draft) {
 // moveOn keeps the news, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
-		if !m.session.Stands(x) {
+		if !m.session.Holds(x) {
 			b.setFact(x.Key, x.Value)
 		}
 	}
@@ -139,7 +139,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 			b.object = object
 		}
 		if m.plan != nil {
-			b.putOwed(m)
+			b.putPending(m)
 		}
 		if m.writesObject() {
 			b.octets += len(m.op.ValueBytes()) + 2*len(m.Key) + etcd.KeyOctets
@@ -149,7 +149,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-func (b *batch) putOwed(m *member) {
+func (b *batch) putPending(m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
 		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {

@@ -27,7 +27,7 @@ type Committer struct {
 	jr         *journal.Journal
 	placer     *objects.Placer
 	held       func(*v1alpha1.Zone)               // Config.Held
-	news       func(*v1alpha1.Zone, []law.Notice) // Config.News
+	notify     func(*v1alpha1.Zone, []law.Notice) // Config.News
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -45,8 +45,8 @@ type Committer struct {
 // New returns a Committer over mem. held gets each zone held by a mass deletion (S7.5), and news the news of writes;
 // both may be nil. From a commit latency of slowCommit on, a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
-	news func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, news: news, slowCommit: slowCommit,
+	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
 		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }
