@@ -117,11 +117,11 @@ type Plan struct {
 	Uncertain bool
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Owed and History of an uncertain plan tell the RRsets that may be ours. Owed are refused or half written; of
+	// Unconfirmed and History of an uncertain plan tell the RRsets that may be ours. Owed are refused or half written; of
 	// all others in Changes, Before was confirmed. nil: too many to list. History has the changes of each serial from
 	// the earliest possibly there; nil if unknown.
-	Owed    []RRsetKey
-	History []dns.Change
+	Unconfirmed []RRsetKey
+	History     []dns.Change
 	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
 	Forgotten bool
 	// Named: Changes nevertheless name them all, without their data.

@@ -118,8 +118,8 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Said is Error.Said, not stored. Stored: the failure was read from a place open to tenants.
-	Said   string
+	// Detail is Error.Said, not stored. Stored: the failure was read from a place open to tenants.
+	Detail string
 	Stored bool
 	// Time of the first failure in a row with this reason.
 	Time time.Time

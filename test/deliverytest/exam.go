@@ -79,7 +79,7 @@ func makePlan(before *content, after content) delivery.Plan {
 	if before == nil {
 		return p
 	}
-	p.Since, p.Delivered, p.Changes, p.Owed = before.serial, true, []delivery.Change{}, []delivery.RRsetKey{}
+	p.Since, p.Delivered, p.Changes, p.Unconfirmed = before.serial, true, []delivery.Change{}, []delivery.RRsetKey{}
 	p.History = makeHistory(*before, after)
 	seen := map[delivery.RRsetKey]bool{}
 	for _, set := range slices.Concat(before.sets, after.sets) {
@@ -120,9 +120,9 @@ func makeHistory(contents ...content) []dns.Change {
 }
 
 func markOwed(p *delivery.Plan) {
-	p.Uncertain, p.Owed = true, nil
+	p.Uncertain, p.Unconfirmed = true, nil
 	for _, change := range p.Changes {
-		p.Owed = append(p.Owed, change.After.Key())
+		p.Unconfirmed = append(p.Unconfirmed, change.After.Key())
 	}
 }
 

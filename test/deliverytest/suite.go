@@ -384,7 +384,7 @@ func examineTaken(e *exam) {
 	second := e.makeContent(zone, 2, changed, mail, e.makeRRset(zone, "free", rdata.A, "192.0.2.4"))
 	p = makePlan(&first, second)
 	p.Changes = append(p.Changes, delivery.Change{Before: mail, After: mail})
-	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
+	p.Uncertain, p.Unconfirmed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
 	e.expectConflict(e.deliverPlan(e.New(e.T), p), www.Key(), mail.Key())
 	e.expectContent(stands(second))
 	e.Disturb(e.T, zone, delivery.RRset{Name: www.Name, Type: www.Type})
@@ -394,7 +394,7 @@ func examineTaken(e *exam) {
 	e.expectConflict(e.deliverPlan(e.New(e.T), p), mail.Key())
 	e.expectContent(content{zone, 2, append(removeSets(second, 2, mail.Key()).sets, overlap)})
 	p = makePlan(&second, second)
-	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key()}
+	p.Uncertain, p.Unconfirmed = true, []delivery.RRsetKey{mail.Key()}
 	if _, err := e.New(e.T).Remove(context.Background(), p, openFence); err != nil {
 		e.Fatalf("Remove: %v", err)
 	}

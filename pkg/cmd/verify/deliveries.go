@@ -198,8 +198,8 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 	report := verify.Report{Server: a.class.Name, State: verify.Current, Serial: uint32(a.delivery.Status.Serial), By: verify.ByRequests}
 	var failure *delivery.Error
 	switch {
-	case errors.As(err, &failure) && failure.Said != "":
-		report.State, report.Error = verify.Failed, failure.Error()+"; it says: "+failure.Said
+	case errors.As(err, &failure) && failure.Detail != "":
+		report.State, report.Error = verify.Failed, failure.Error()+"; it says: "+failure.Detail
 		return report
 	case err != nil:
 		report.State, report.Error = verify.Failed, err.Error()

@@ -75,7 +75,7 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 		}
 		klog.Background().Error(nil, "A provider refuses an RRset", "class", class, "namespace", zone.Namespace, "zone", zone.Name,
 			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code",
-			failure.Err.Code, "said", cmp.Or(failure.Err.Said, failure.Err.Message))
+			failure.Err.Code, "said", cmp.Or(failure.Err.Detail, failure.Err.Message))
 	}
 }
 

@@ -373,7 +373,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes in an hour in which nothing changed, want those of target and Delivering", n)
 		}
-		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Said: "BADKEY"})
+		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
 		w.passTime(time.Hour)
 		says("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
 		if n := writes(); n != 3 {

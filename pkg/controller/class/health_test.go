@@ -53,7 +53,7 @@ func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 // at once.
 func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 	refused := error(&delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "connection refused", WholeClass: true})
-	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Said: "key 7 expired", WholeClass: true})
+	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Detail: "key 7 expired", WholeClass: true})
 	unproven := fmt.Errorf("it answers: %w", delivery.ErrNotProven)
 	for what, c := range map[string]struct {
 		health, delivers error

@@ -43,7 +43,7 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	c := newController(t, client)
 	must.Succeed(t, c.index.Zones.GetStore().Add(zone))
 	refused := func(said string) delivery.Event {
-		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Said: said}
+		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Detail: said}
 		state := makeBegunState()
 		state.Error, state.Ready = &delivery.StateError{Reason: e.Reason, Message: e.Message}, delivery.Condition{Status: delivery.False, Reason: e.Reason, Message: e.Message}
 		return delivery.Event{
@@ -84,7 +84,7 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 	s := &store{seen: make(map[delivery.Key]seen)}
 	key := delivery.Key{UID: "u", Class: "main"}
 	failed := func(message string) *delivery.State {
-		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Said: "disk 7 is full"},
+		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Detail: "disk 7 is full"},
 			Ready: delivery.Condition{Status: delivery.False}}
 	}
 	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}

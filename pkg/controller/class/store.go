@@ -54,7 +54,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 		if failure.Stored {
 			return // from a Delivery: the provider's words are in the log already, or come with the next attempt
 		}
-		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Said}, " ")
+		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
 	s.mu.Lock()
 	known := s.seen[key]
@@ -64,7 +64,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	s.mu.Unlock()
 	if failure != nil && !again {
 		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name,
-			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Said)
+			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Detail)
 	}
 }
 

@@ -93,7 +93,7 @@ type Facts struct {
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
-	owed                      map[delivery.RRsetKey]bool
+	unconfirmed               map[delivery.RRsetKey]bool
 
 	// Results. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again: another attempt
 	// follows at once. Pause: why all zones of the class have to wait.

@@ -36,7 +36,7 @@ type right struct {
 	// claimed is the name to deliver the zone under, stored or not.
 	claimed name.Name
 	// ours: the Loop keeps this delivery itself, and knows more than a watch.
-	ours bool
+	owned bool
 }
 
 func newNames() names {
@@ -110,7 +110,7 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 // leaving delivery claims and awaits no name; with over, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
-	r.ours = true
+	r.owned = true
 	if leaving || over {
 		r.claimed = name.Name{}
 		n.setAwaited(key, name.Name{})

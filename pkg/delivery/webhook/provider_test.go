@@ -241,11 +241,11 @@ func TestProvider_readsAnswers(t *testing.T) {
 			if text := failure.Error(); strings.Contains(text, "FOREIGN") || strings.Contains(text, secret) || failure.Message == "" {
 				t.Errorf("the message repeats what the server wrote, or is empty: %s", text)
 			}
-			if failure.Err != nil && strings.Contains(failure.Err.Error(), secret) || strings.Contains(failure.Said, secret) {
-				t.Errorf("the secret would be logged: %v, %s", failure.Err, failure.Said)
+			if failure.Err != nil && strings.Contains(failure.Err.Error(), secret) || strings.Contains(failure.Detail, secret) {
+				t.Errorf("the secret would be logged: %v, %s", failure.Err, failure.Detail)
 			}
-			if spoken := strings.HasPrefix(c.body, `{"success":false`); spoken && !strings.HasPrefix(failure.Said, "FOREIGN") || !spoken && failure.Said != "" {
-				t.Errorf("said %q", failure.Said)
+			if isProtocol := strings.HasPrefix(c.body, `{"success":false`); isProtocol && !strings.HasPrefix(failure.Detail, "FOREIGN") || !isProtocol && failure.Detail != "" {
+				t.Errorf("said %q", failure.Detail)
 			}
 		})
 	}
@@ -472,7 +472,7 @@ func TestProvider_healthSaysWhatIsWrong(t *testing.T) {
 		if c.reason == "" && err == nil {
 			continue
 		}
-		if failure := asError(t, err); failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") || strings.Contains(c.body, "FOREIGN") && failure.Said != "unhealthy: FOREIGN" {
+		if failure := asError(t, err); failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") || strings.Contains(c.body, "FOREIGN") && failure.Detail != "unhealthy: FOREIGN" {
 			t.Errorf("%s: %v", what, failure)
 		}
 	}
