@@ -185,7 +185,7 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 		read.invalid = errors.New("spec.config: cannot be rendered")
 	}
 	if holder := s.readValue("turn", ""); holder != "" {
-		_, read.blocked = nextTurn(holder, &turnFacts{server: "ns1", others: []otherServer{{name: holder}}})
+		_, read.blocked = nextHolder(holder, &reservation{server: "ns1", others: []otherServer{{name: holder}}})
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.1"}}}
 	read.objects = []render.Object{{Resource: render.ConfigMaps, Name: "ns1-config"}, {Resource: render.Services, Name: "ns1"},
@@ -268,7 +268,7 @@ func tellServer(s *storyFacts) string {
 			told.WriteString("read\n")
 			w.err = s.findOutcome("read")
 			w.server, w.keys, w.objects, w.hash, w.invalid = read.server, read.keys, read.objects, read.hash, read.invalid
-		case actionTakeTurn:
+		case actionReserve:
 			told.WriteString("take its turn\n")
 			w.blocked = read.blocked
 		case actionApply:
@@ -380,12 +380,12 @@ func tellKey(name string) string {
 }
 
 func tellTurn(s *storyFacts) string {
-	w := &turnFacts{server: "ns1", same: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
+	w := &reservation{server: "ns1", same: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
 	for _, name := range s.listValues("others") {
 		name, late := strings.CutSuffix(name, "!")
 		w.others = append(w.others, otherServer{name, late})
 	}
-	next, waits := nextTurn(s.readValue("holder", ""), w)
+	next, waits := nextHolder(s.readValue("holder", ""), w)
 	text := "is applied"
 	if waits != "" {
 		text = "waits: " + waits

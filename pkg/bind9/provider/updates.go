@@ -273,9 +273,9 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make or remove the zone", instance.Name)
 	}
 	err := do(instance.Agent)
-	var said *client.Error
-	if errors.As(err, &said) {
-		return explainAgent(instance, said)
+	var failure *client.Error
+	if errors.As(err, &failure) {
+		return explainAgent(instance, failure)
 	}
 	return err
 }

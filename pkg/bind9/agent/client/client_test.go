@@ -55,7 +55,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := newServed(t, kind)
-			leave, _, err := s.takeTurn(t.Context())
+			leave, _, err := s.acquireSlot(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
