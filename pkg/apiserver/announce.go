@@ -107,7 +107,7 @@ func (q *eventQueue) addEvent(e queuedEvent) {
 	}
 }
 
-func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
+func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count == 0 {
@@ -208,8 +208,8 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 func (a *announcer) writeQueued(ctx context.Context) {
 	limit := rate.NewLimiter(queuedRate, queuedRate)
 	for limit.Wait(ctx) == nil {
-		e, ok := a.queue.takeNext()
-		for ; !ok; e, ok = a.queue.takeNext() {
+		e, ok := a.queue.dequeueEvent()
+		for ; !ok; e, ok = a.queue.dequeueEvent() {
 			select {
 			case <-ctx.Done():
 				return

@@ -83,12 +83,12 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 		if n := a.queue.count; n != 2 {
 			t.Errorf("%d Events in 20 seconds", n)
 		}
-		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
+		if e, _ := a.queue.dequeueEvent(); e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
 			t.Errorf("%+v", e)
 		}
-		a.queue.takeNext()
+		a.queue.dequeueEvent()
 		a.announceNameTaken(key, "another key")
-		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
+		if e, _ := a.queue.dequeueEvent(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
 			t.Errorf("the name of the key is lost: %+v", e)
 		}
 	})
@@ -113,7 +113,7 @@ func TestNews_areTold_S4_25(t *testing.T) {
 		a.announceNotices(z, []law.Notice{hidden("y.example."), hidden("x.example."), tenant,
 			{Reason: law.NoticeHostTaken, Name: name.MustParse("x.example.")}})
 		var told []string
-		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {
+		for e, ok := a.queue.dequeueEvent(); ok; e, ok = a.queue.dequeueEvent() {
 			host, _, _ := strings.Cut(e.note, " ")
 			if e.find != nil {
 				e.about.Name, _, _ = e.find(t.Context())
@@ -149,7 +149,7 @@ func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
 	}
 	counts, first := map[string]int{}, 0
 	for n := 1; ; n++ {
-		e, ok := a.queue.takeNext()
+		e, ok := a.queue.dequeueEvent()
 		if !ok {
 			break
 		}

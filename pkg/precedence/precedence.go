@@ -58,9 +58,9 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 			if !taken || other == at {
 				continue
 			}
-			theirs, known := claims(claimants[other])[name]
+			otherMeaning, known := claims(claimants[other])[name]
 			// Other users of the name agree with such a user: they were served together.
-			if known && theirs != meaning || !known && !own[at][name] {
+			if known && otherMeaning != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}
 		}

@@ -365,7 +365,7 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 		"confirmed where it was":           {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).At("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"begun to be withdrawn":            {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).At("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"down":                             {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
-		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Says = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Message = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
 		"some RRset is refused":            {classes: []ClassFacts{delivered(refused)}, wantZone: "False ValidationFailed", wantRecord: "Unknown Pending"},
 		"all fails, and some were refused": {classes: []ClassFacts{delivered(func(of *ClassFacts) { refused(of); of.State.FailedWhole = true })}, wantZone: "False ValidationFailed", wantRecord: "False ValidationFailed"},
 		"no class, and one has it":         {remains: []ClassFacts{delivered(nothing)}, wantZone: "Unknown Pending withdrawn", wantRecord: "Unknown Pending withdrawn"},

@@ -16,7 +16,7 @@ import (
 )
 
 // Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so a comparison
-// of two shows the Records to judge again (TakesBack, NewlyMissing, Same).
+// of two shows the Records to judge again (RevokesReady, NewlyMissing, Same).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
@@ -54,9 +54,9 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// TakesBack reports whether a Ready Record may not be Ready now, or for another reason. If not, only the others need
+// RevokesReady reports whether a Ready Record may not be Ready now, or for another reason. If not, only the others need
 // another judgement.
-func (s *Progress) TakesBack(before *Progress) bool {
+func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
 	}
@@ -75,7 +75,7 @@ func (s *Progress) TakesBack(before *Progress) bool {
 }
 
 // NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready, whatever
-// TakesBack reports.
+// RevokesReady reports.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {

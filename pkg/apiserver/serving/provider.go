@@ -147,7 +147,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 
 // Run checks until ctx ends, in a single worker.
 func (p *Provider) Run(ctx context.Context, _ int) {
-	wait, said := retry, ""
+	wait, message := retry, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -156,14 +156,14 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 		}
 		err := p.checkAll(ctx)
 		if err == nil {
-			wait, said = interval, ""
+			wait, message = interval, ""
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if err.Error() != said {
-			said = err.Error()
+		if err.Error() != message {
+			message = err.Error()
 			wait = retry
 			klog.FromContext(ctx).Error(err, "Serving certificate: trying again")
 		} else {

@@ -569,16 +569,16 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		delivering := judgeDelivering(ctx, name, known.health)
 		next = &delivering
 	}
-	said := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
+	current := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
 	if known != nil && known.toldOf == cluster.ResourceVersion {
 		told := known.told
-		said = &told
+		current = &told
 	}
 	c.mu.Unlock()
-	if saysSame(said, next) {
+	if equalCondition(current, next) {
 		return nil
 	}
-	if err := c.status.writeDelivering(ctx, cluster, said, next); err != nil || next == nil {
+	if err := c.status.writeDelivering(ctx, cluster, current, next); err != nil || next == nil {
 		return err
 	}
 	c.mu.Lock()
@@ -589,7 +589,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	return nil
 }
 
-func saysSame(a, b *metav1.Condition) bool {
+func equalCondition(a, b *metav1.Condition) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

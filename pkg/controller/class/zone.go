@@ -156,9 +156,9 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 			return err
 		}
 	}
-	ours := func(key delivery.Key) bool { return key.UID == uid }
-	z.reports.forget(ours)
-	z.store.forgetDeliveries(ours)
+	ofZone := func(key delivery.Key) bool { return key.UID == uid }
+	z.reports.forget(ofZone)
+	z.store.forgetDeliveries(ofZone)
 	z.stalls.Forget(types.UID(uid))
 	z.dropMemory(at)
 	return nil
@@ -183,7 +183,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
 	// The event of a write from this version of the object is still to come.
-	if ahead.serial == 0 && (m.written == now || saysAlready(zone, j, stalled)) {
+	if ahead.serial == 0 && (m.written == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
 	of := zone.Status.Serial
@@ -201,9 +201,9 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// saysAlready reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl wait
+// hasJudgement reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl wait
 // ignores it.
-func saysAlready(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
+func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false
 	}

@@ -256,7 +256,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	var err error
 	switch {
 	case at.remind:
-		c.remindSecondaries()
+		c.renotify()
 	case at.peers:
 		err = c.syncPeers(ctx, at.class)
 	default:
@@ -275,7 +275,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	}
 }
 
-func (c *Controller) remindSecondaries() {
+func (c *Controller) renotify() {
 	for name, one := range c.serving {
 		for _, uid := range c.Members.Unconfirmed(name) {
 			one.Announce(uid)
@@ -416,12 +416,12 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 		if name == of.Name || other == nil || other.of.Spec.Bind9 == nil {
 			continue
 		}
-		theirs := other.peers.Claims()
-		maps.DeleteFunc(theirs, func(key, meaning string) bool { ours, has := claims[key]; return !has || ours == meaning })
-		if len(theirs) == 0 {
+		others := other.peers.Claims()
+		maps.DeleteFunc(others, func(key, meaning string) bool { meant, has := claims[key]; return !has || meant == meaning })
+		if len(others) == 0 {
 			continue
 		}
-		left := other.peers.dropNames(theirs)
+		left := other.peers.dropNames(others)
 		if err := other.Update(left.Class); err != nil {
 			return err
 		}
