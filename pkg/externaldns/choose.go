@@ -167,16 +167,16 @@ func reverseName(address netip.Addr) name.Name {
 // across namespaces, and names a single object. texts are all texts of the object. If no value is in texts, all are
 // kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if no value is.
 func (c *Candidate) KeepTargets(texts []string) {
-	said, named := map[string]bool{}, false
+	kept, named := map[string]bool{}, false
 	for _, text := range texts {
 		words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 		for _, word := range append(words, text) {
-			said[makeValue(c.Type, strings.ToLower(word))] = true
+			kept[makeValue(c.Type, strings.ToLower(word))] = true
 			named = named || c.isNamed(word)
 		}
 	}
 	r := c.Record.DeepCopy()
-	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !said[strings.ToLower(value)] })
+	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !kept[strings.ToLower(value)] })
 	switch {
 	case c.Asker != "" && !named:
 		c.Record = nil

@@ -119,7 +119,7 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 		return fmt.Errorf("load %s: %w", path, err)
 	}
 	result.Failed++
-	l.say("not loaded: %s: %v", path, err)
+	l.printf("not loaded: %s: %v", path, err)
 	return nil
 }
 
@@ -151,7 +151,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 			select {
 			case <-progress.C:
 				now := done.Load()
-				l.say("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
 				pause = max(pause, min(2*pause, maxInterval))
 				progress.Reset(pause)
 			case <-quiet:
@@ -338,7 +338,7 @@ func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, map
 		paths: make(map[*unstructured.Unstructured]string), sets: make(chan struct{}, rrsets.MaxSets)}
 }
 
-func (l *Loader) say(format string, arguments ...any) {
+func (l *Loader) printf(format string, arguments ...any) {
 	if l.cfg.Report == nil {
 		return
 	}
@@ -390,7 +390,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 		case a := <-answered:
 			return a.text, a.err
 		case <-slow.C:
-			l.say("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
+			l.printf("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

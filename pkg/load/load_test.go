@@ -52,7 +52,7 @@ type lab struct {
 	*Loader
 	server *fake.Clientset
 	mutex  sync.Mutex
-	said   []string
+	parts  []string
 	// written has the verbs and names of change set items.
 	written []string
 }
@@ -62,7 +62,7 @@ func newLab(t *testing.T, server *fake.Clientset) *lab {
 	l.Loader = newLoader(Config{Namespace: "team", Interval: time.Hour, Report: func(line string) {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
-		l.said = append(l.said, line)
+		l.parts = append(l.parts, line)
 		t.Log(line)
 	}}, server, nil, nil, &warnings{})
 	server.PrependReactor("create", "changesets", l.carryOut)
@@ -138,7 +138,7 @@ func (l *lab) loadPath(t *testing.T, path string) Result {
 func (l *lab) hasHeard(part string) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for _, line := range l.said {
+	for _, line := range l.parts {
 		if strings.Contains(line, part) {
 			return true
 		}
@@ -689,8 +689,8 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 	answered := map[string]bool{v1alpha1.WarningAbsentHost: true}
 	set := subject{items: []subject{{answered: answered}, {title: "record a/b"}}}
 	for _, test := range []struct {
-		of                 subject
-		reason, said, want string
+		of                  subject
+		reason, parts, want string
 	}{
 		{subject{}, v1alpha1.WarningTakesAway, "it goes", "it goes"},
 		{subject{title: "zone a/b"}, "", "it goes", "zone a/b: it goes"},
@@ -701,7 +701,7 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 		{subject{items: []subject{{}}}, "", refusal.OfItem(7, "x", "no host"), refusal.OfItem(7, "x", "no host")},
 	} {
 		var w warnings
-		w.HandleWarningHeaderWithContext(withSubject(t.Context(), test.of), 299, test.reason, test.said)
+		w.HandleWarningHeaderWithContext(withSubject(t.Context(), test.of), 299, test.reason, test.parts)
 		texts, reasons, _ := w.takeAll()
 		if got := strings.Join(texts, ","); got != test.want || got != "" && reasons[got] != test.reason {
 			t.Errorf("%+v: %q with %v, want %q", test.of, got, reasons, test.want)
@@ -713,8 +713,8 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 func TestEach_saysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		var said []string
-		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }},
+		var parts []string
+		l := newLoader(Config{Report: func(line string) { parts = append(parts, fmt.Sprint(time.Since(began), " ", line)) }},
 			fake.NewClientset(), nil, nil, &warnings{})
 		groups := slices.Repeat([][]int{{1, 2}, {3}}, 34)
 		must.Get(runWorkers(t.Context(), l, "example.org.", 1, [][][]int{groups}, func(context.Context, []int) (Result, error) {
@@ -726,8 +726,8 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 			"14s loading example.org.: 12 of 102 objects, 1/s", "30s loading example.org.: 26 of 102 objects, 1/s",
 			"1m0s loading example.org.: 53 of 102 objects, 1/s", "1m30s loading example.org.: 78 of 102 objects, 1/s",
 		}
-		if !slices.Equal(said, want) {
-			t.Errorf("it said %q, want %q", said, want)
+		if !slices.Equal(parts, want) {
+			t.Errorf("it said %q, want %q", parts, want)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 				t.Errorf("%+v, %v", zones, err)
 			}
 			if !l.hasHeard(tc.says) || strings.Contains(tc.says, "is zone") && l.hasHeard("is assumed") {
-				t.Errorf("%q: said %q", tc.says, l.said)
+				t.Errorf("%q: said %q", tc.says, l.parts)
 			}
 		})
 	}
@@ -75,11 +75,11 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 		_, err := l.Load(t.Context(), s)
 		for _, want := range wants {
 			if (err == nil || !strings.Contains(err.Error(), want)) && !l.hasHeard(want) {
-				t.Errorf("%s: %v and %q, want %q", source, err, l.said, want)
+				t.Errorf("%s: %v and %q, want %q", source, err, l.parts, want)
 			}
 		}
 		if l.hasHeard("there is no SOA") || len(l.takeWrites()) > 0 {
-			t.Errorf("%s: %q", source, l.said)
+			t.Errorf("%s: %q", source, l.parts)
 		}
 	}
 }

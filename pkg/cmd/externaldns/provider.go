@@ -52,7 +52,7 @@ type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
-	*teller
+	*reporter
 	// kept is the last list, nil after a change.
 	kept *snapshot
 	// verdicts caches candidates after their dry run.
@@ -85,11 +85,11 @@ func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 // listRecords reads our Records: of all namespaces at once if allowed, else of each namespace with a RoleBinding,
 // which also allows writes.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
-	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
+	options := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
 	if p.Cluster != "" {
 		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
-	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, ours); !apierrors.IsForbidden(err) {
+	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, options); !apierrors.IsForbidden(err) {
 		return all.Items, err
 	}
 	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
@@ -101,7 +101,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	group.SetLimit(workers)
 	for i, namespace := range namespaces.Items {
 		group.Go(func() error {
-			list, err := p.records.Records(namespace.Name).List(groupCtx, ours)
+			list, err := p.records.Records(namespace.Name).List(groupCtx, options)
 			if apierrors.IsForbidden(err) {
 				return nil // no RoleBinding: no Records of ours
 			}
@@ -268,22 +268,22 @@ func readAnswer(err error) *metav1.Status {
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
 		return nil
 	}
-	said := status.Status()
-	if said.Code/100 != 4 || said.Code == http.StatusUnauthorized || said.Code == http.StatusRequestTimeout {
+	answer := status.Status()
+	if answer.Code/100 != 4 || answer.Code == http.StatusUnauthorized || answer.Code == http.StatusRequestTimeout {
 		return nil
 	}
-	return &said
+	return &answer
 }
 
 // readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record
 // with the name of ours is such a refusal, a conflict is not.
 func readRefusal(err error) string {
-	said := readAnswer(err)
+	status := readAnswer(err)
 	switch {
-	case said == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
+	case status == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
 		return ""
 	}
-	return cmp.Or(refusal.Messages(refusal.OfStatus(*said)), http.StatusText(int(said.Code)))
+	return cmp.Or(refusal.Messages(refusal.OfStatus(*status)), http.StatusText(int(status.Code)))
 }
 
 // change has the writes for a name of a namespace. Types that replace each other change in one step.

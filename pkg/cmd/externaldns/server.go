@@ -123,7 +123,7 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	case <-decided:
 	}
 	answer, refused := a.standing.Choose(a.wanted, func(c *externaldns.Candidate) *externaldns.Candidate { return h.lookUpVerdict(a, c) })
-	go h.tellAll(h.running, refused)
+	go h.reportAll(h.running, refused)
 	_ = writeJSON(w, answer) // the client may have gone
 	return nil
 }
@@ -134,7 +134,7 @@ func (h *handler) serveChanges(ctx context.Context, w http.ResponseWriter, r *ht
 		return err
 	}
 	refused, err := h.applyChanges(ctx, changes)
-	go h.tellAll(h.running, refused)
+	go h.reportAll(h.running, refused)
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -63,14 +63,14 @@ func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 }
 
 func describeSOAChange(before, after *v1alpha1.Record) string {
-	var said []string
+	var changes []string
 	for i, has := range after.Spec.Values {
 		if had := before.Spec.Values[i]; had != has {
 			_, value, _ := strings.Cut(had, " ")
-			said = append(said, has+" instead of "+value)
+			changes = append(changes, has+" instead of "+value)
 		}
 	}
-	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
+	return after.Status.FQDN + " SOA: " + strings.Join(changes, ", ")
 }
 
 // addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are in

@@ -162,13 +162,13 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 	}
 	for _, directory := range o.kustomizations {
 		err := read(directory, func() ([]byte, error) {
-			var said strings.Builder
+			var messages strings.Builder
 			build := exec.CommandContext(ctx, "kubectl", "kustomize", directory)
-			build.Stderr = &said
+			build.Stderr = &messages
 			text, err := build.Output()
 			if err != nil {
 				err = fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
-				for line := range strings.Lines(said.String()) {
+				for line := range strings.Lines(messages.String()) {
 					err = errors.Join(err, errors.New(strings.TrimSuffix(line, "\n")))
 				}
 			}

@@ -151,8 +151,8 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 		report.Error = fmt.Sprintf("serial %d is not confirmed yet", zone.Status.SettledSerial)
 	default:
 		report.State, report.Error = verify.Unknown, "not asked: "+why
-		if said := sayOwed(status); said != "" {
-			report.Error += "; by its Delivery " + said
+		if message := formatFailure(status); message != "" {
+			report.Error += "; by its Delivery " + message
 		} else if status.LastSyncTime != nil {
 			report.Error += fmt.Sprintf("; by its Delivery serial %d was confirmed at %s", status.Serial,
 				status.LastSyncTime.UTC().Format(time.RFC3339))
@@ -161,7 +161,7 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 	return report
 }
 
-func sayOwed(status *v1alpha1.DeliveryStatus) string {
+func formatFailure(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:
 		return fmt.Sprintf("the provider refused %d RRsets, and has no form for %d of them", status.FailedRecords, status.SkippedRecords)
