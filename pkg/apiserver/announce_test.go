@@ -88,7 +88,8 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 		}
 		a.queue.dequeueEvent()
 		a.announceNameTaken(key, "another key")
-		if e, _ := a.queue.dequeueEvent(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
+		if e, _ := a.queue.dequeueEvent(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken ||
+			e.note != "another key" {
 			t.Errorf("the name of the key is lost: %+v", e)
 		}
 	})

@@ -168,7 +168,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
+	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
+		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
 	items := direct.Config{Admission: config.AdmissionControl, Authorizer: actingAuthorizer{s.authorizer},
 		AuditSink: config.AuditBackend, AuditPolicy: config.AuditPolicyRuleEvaluator}
 	return s.installGroups(registry, options, of, items)

@@ -92,7 +92,7 @@ type Fence func(ctx context.Context) error
 //		held := the RRset of the provider with set.Key(), if the provider can tell
 //		switch {
 //		case held is set:                     // nothing to do, nothing to ask
-//		case held is not ours:                // neither Before nor, of an Uncertain plan, in Owed or History
+//		case held is not ours:                // neither Before nor, of an Uncertain plan, in Unconfirmed or History
 //			report.Failed += set, Conflict    // or it is replaced, if the class says so
 //		default:
 //			if err := fence(ctx); err != nil { return report, err }
@@ -113,13 +113,14 @@ type Plan struct {
 	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
 	Changes []Change
 	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours
-	// though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and History.
+	// though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Unconfirmed and
+	// History.
 	Uncertain bool
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed and History of an uncertain plan tell the RRsets that may be ours. Owed are refused or half written; of
-	// all others in Changes, Before was confirmed. nil: too many to list. History has the changes of each serial from
-	// the earliest possibly there; nil if unknown.
+	// Unconfirmed and History of an uncertain plan list the RRsets that may be ours. Unconfirmed are refused or half
+	// written; of all others in Changes, Before was confirmed. nil: too many to list. History has the changes of each
+	// serial from the earliest possibly there; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
 	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.

@@ -118,14 +118,14 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Detail is Error.Said, not stored. Stored: the failure was read from a place open to tenants.
+	// Detail is Error.Detail, not stored. Stored: the failure was read from a place open to tenants.
 	Detail string
 	Stored bool
 	// Time of the first failure in a row with this reason.
 	Time time.Time
 }
 
-// Alike compares all fields but Time, Said and Stored.
+// Alike compares all fields but Time, Detail and Stored.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other

@@ -276,7 +276,7 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below, or below a new zone's
+// warnOfZone is warnOfTaken for a write of a Zone, at a revision. existing are the zones below, or below a new zone's
 // parent, before the write; nil: unchanged.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {

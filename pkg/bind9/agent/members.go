@@ -31,7 +31,7 @@ type memberWatch struct {
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is the earliest retransfer, rest the backoff.
+	// next is the earliest retransfer.
 	next    time.Time
 	backoff time.Duration
 }

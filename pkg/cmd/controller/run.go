@@ -131,7 +131,8 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.signing, err = signing.New(signing.Config{
-		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(), Classes: local.Kubizone().V1alpha1().DNSClasses(),
+		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(),
+		Classes: local.Kubizone().V1alpha1().DNSClasses(),
 		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
 		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
 	})

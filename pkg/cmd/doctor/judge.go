@@ -116,7 +116,8 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	const next = "set the clock of its node: timedatectl and chronyc tracking show it there"
 	switch {
 	case offsets[worst].Abs() > clockFails:
-		return fail(check, message+": certificates of one are not valid yet, or not any more, for the other, and name servers refuse what is "+
+		return fail(check, message+
+			": certificates of one are not valid yet, or not any more, for the other, and name servers refuse what is "+
 			"signed by TSIG", next).at(Root)
 	case offsets[worst].Abs() > clockWarns:
 		return warn(check, message, next)

@@ -201,8 +201,8 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// hasJudgement reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl wait
-// ignores it.
+// hasJudgement reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl
+// wait ignores it.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

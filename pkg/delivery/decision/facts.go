@@ -87,7 +87,7 @@ type Facts struct {
 	Claims Claims
 
 	// Findings of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the
-	// name. LookedUp: Left has the RRsets of a zone without a view, nil if unknown. owed: RRsets owed before the
+	// name. LookedUp: Left has the RRsets of a zone without a view, nil if unknown. unconfirmed: those before the
 	// comparison.
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool

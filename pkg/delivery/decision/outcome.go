@@ -285,7 +285,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 }
 
 // RecordComparison returns the result of a comparison. If the provider needs a repair, it sets f.Repair and adds the
-// RRsets to those owed.
+// RRsets to the unconfirmed ones.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -435,7 +435,7 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state of an attempt ended between two calls. owed reports whether to store that: no call
+// StateStopped returns the state of an attempt ended between two calls. store reports whether to store that: no call
 // is in flight, so the next worker need not wait.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
@@ -459,7 +459,7 @@ func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(t
 
 // InheritState continues from the state of another class with the same target.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
-	// Changes begun by the other class without an intent are among those of the zone since theirs.Serial.
+	// Changes begun by the other class without an intent are among those of the zone since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
 	if inherited.Intent != nil {
 		if intent = *inherited.Intent; intent.Holder != "" {
@@ -467,7 +467,8 @@ func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 		}
 	}
 	state := &m.State
-	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = inherited.Zone, inherited.Target, inherited.Serial, inherited.Hash, &intent
+	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = inherited.Zone, inherited.Target, inherited.Serial, inherited.Hash,
+		&intent
 }
 
 func nameTaken(zone name.Name) *delivery.Error {

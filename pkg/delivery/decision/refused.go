@@ -13,16 +13,16 @@ import (
 
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
 // nevertheless. If the provider may have earlier data in place of all unlisted RRsets, they are among the changes
-// since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker loading the state writes the whole
-// zone once. The worker with all RRsets set aside in memory retries maxPerAttempt in an attempt, so a change of the
-// zone waits for no more calls than that.
+// since From (Unlisted). Otherwise From is 0: any RRset may be unconfirmed, and a worker loading the state writes the
+// whole zone once. The worker with all unlisted RRsets in memory retries maxPerAttempt in an attempt, so a change of
+// the zone waits for no more calls than that.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
 
-// hasUnlisted reports whether this process knows all RRsets set aside, and the rest of the zone is confirmed.
+// hasUnlisted reports whether this process has all refused RRsets in memory, and the rest of the zone is confirmed.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
@@ -41,7 +41,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state to plan from: its intent lists the next maxPerAttempt of the RRsets set aside.
+// roundState returns the state to plan from: its intent lists the next maxPerAttempt of the unlisted RRsets.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {
@@ -59,7 +59,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
 		again[key] = true
-		m.refused.unlisted[key] = delivery.Errorf(delivery.ReasonServerError, "the provider does not have it any more; it is delivered again")
+		m.refused.unlisted[key] = delivery.Errorf(delivery.ReasonServerError,
+			"the provider does not have it any more; it is delivered again")
 	}
 	others := slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return again[key] })
 	m.refused.remaining = slices.Concat(lost, others)

@@ -105,7 +105,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 			}
 		}
 	}
-	// An owed RRset without history was never at the provider.
+	// An unconfirmed RRset without history was never at the provider.
 	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
 		if key := failure.Key(); had[key] && (lags || !t.unconfirmed[key]) {

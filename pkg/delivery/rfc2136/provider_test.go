@@ -69,7 +69,8 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 		again := first.planSince(first, 2, 2)
 		again.Uncertain, again.History = true, []dns.Change{}
 		for _, one := range first {
-			again.Changes, again.Unconfirmed = append(again.Changes, delivery.Change{Before: one, After: one}), append(again.Unconfirmed, one.Key())
+			again.Changes = append(again.Changes, delivery.Change{Before: one, After: one})
+			again.Unconfirmed = append(again.Unconfirmed, one.Key())
 		}
 		for how, plan := range map[string]delivery.Plan{"the first delivery": first.planFull(2), "nothing before": first.planSince(nil, 0,
 			2), "owed, after a restart": again} {
@@ -146,7 +147,8 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		repair := second.planSince(second, 3, 3)
 		repair.Uncertain, repair.History = true, []dns.Change{}
 		for _, one := range slices.Concat(drift.Missing, drift.Differing) {
-			repair.Changes, repair.Unconfirmed = append(repair.Changes, delivery.Change{Before: one, After: one}), append(repair.Unconfirmed, one.Key())
+			repair.Changes = append(repair.Changes, delivery.Change{Before: one, After: one})
+			repair.Unconfirmed = append(repair.Unconfirmed, one.Key())
 		}
 		if got := failedKeys(deliverPlan(t, p, repair)); !slices.Equal(got, []string{"new.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
@@ -175,7 +177,8 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 		plan.Uncertain, plan.History = true, makeHistory(first, second)
 		for _, one := range second {
 			if one.Name.String() != "www.example.org." {
-				plan.Changes, plan.Unconfirmed = append(plan.Changes, delivery.Change{Before: one, After: one}), append(plan.Unconfirmed, one.Key())
+				plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
+				plan.Unconfirmed = append(plan.Unconfirmed, one.Key())
 			}
 		}
 		at := p.config.TransferServer

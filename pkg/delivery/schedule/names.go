@@ -35,7 +35,7 @@ type right struct {
 	has  []name.Name
 	// claimed is the name to deliver the zone under, stored or not.
 	claimed name.Name
-	// ours: the Loop keeps this delivery itself, and knows more than a watch.
+	// owned: the Loop keeps this delivery itself, and knows more than a watch.
 	owned bool
 }
 

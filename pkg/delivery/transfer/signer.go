@@ -72,7 +72,7 @@ type signer struct {
 	pace    pace
 }
 
-// match means that serial theirs of a signer has the data of serial ours of the zone.
+// match means that serial remote of a signer has the data of serial local of the zone.
 type match struct{ remote, local serial.Serial }
 
 type signedKey struct {
@@ -297,7 +297,7 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// A signer's serial theirs proves the zone's serial. A secondary that also transfers from us may have that itself.
+// A signer's serial observed proves the zone's serial. A secondary that also transfers from us may have that itself.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return seen{serial: observed}
@@ -308,8 +308,8 @@ func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.S
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.matches) {
 			if one.remote == observed {
-				return seen{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", observed, s.Signer,
-					one.local)}
+				return seen{serial: one.local,
+					note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", observed, s.Signer, one.local)}
 			}
 		}
 	}

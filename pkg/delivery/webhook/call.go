@@ -215,7 +215,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// failure is nil for success, and set for a 404. spoken: the answer is of the protocol.
+// failure is nil for success, and set for a 404. isProtocol: the answer is of the protocol.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {
@@ -227,7 +227,7 @@ func (got answer) readResponse() (response protocol.Response, isProtocol bool, f
 	return response, isProtocol, got.explainFailure(response.Error, isProtocol)
 }
 
-// refusal is nil if the answer had none. spoken: the answer is of the protocol.
+// refusal is nil if the answer had none. isProtocol: the answer is of the protocol.
 func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)

@@ -308,7 +308,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// An error ends the attempt. spoken: the answer was of the protocol, or there was none.
+// An error ends the attempt. isProtocol: the answer was of the protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:

@@ -43,7 +43,7 @@ const (
 	keepHistory = time.Minute
 	// lockSeconds is how long a dead server blocks others' defragmentation.
 	lockSeconds = 240
-	// turnSeconds is a member's turn while no lock is possible.
+	// turnSeconds is the time of a member while no lock is possible.
 	turnSeconds = 15
 )
 

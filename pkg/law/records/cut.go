@@ -70,7 +70,7 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// findTaken returns News of hosts at or below a new child to which own records of the parent send clients (S4.26).
+// findTaken returns Notices of hosts at or below a new child to which own records of the parent send clients (S4.26).
 func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	at, _ := child.Rel(p.FQDN())
 	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})

@@ -21,7 +21,7 @@ type RecordAsk struct {
 	After *law.Record
 	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Stood: a record between two zones (S2.9), in a cascade one in a zone, too.
+	// Existed: a record between two zones (S2.9), in a cascade one in a zone, too.
 	Existed bool
 	// Came, in a cascade: the record waits under the name that it had in a removed zone.
 	Came bool
@@ -51,7 +51,7 @@ type recordDecision struct {
 	*law.Reading
 	ask         RecordAsk
 	currentZone *law.Zone
-	// absent is the message for a zoneRef to home without a rule for the namespace; else "".
+	// absent is the message for a zoneRef to currentZone without a rule for the namespace; else "".
 	absent string
 }
 

@@ -102,7 +102,7 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record leaves home, if any, and waits. p nil: the place is unknown. awaited is the
+// leaveUnadopted plans that the record leaves current, if any, and waits. p nil: the place is unknown. awaited is the
 // namespace of the data in the way (S2.14), "" for none.
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
@@ -128,8 +128,9 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 }
 
 // changeZone plans a step of z that replaces the record's contribution (ask.Before) by that at p; p nil: the record
-// leaves z. home is the record's zone, nil for none.
-func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (*law.Plan, *law.Refusal) {
+// leaves z. current is the record's zone, nil for none.
+func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place,
+	current *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || current != nil) { // else in no zone, or in a removed one
 		x.removed = &b.Contribution

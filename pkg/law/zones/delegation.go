@@ -264,8 +264,8 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if the
-// Delegation changes faster than the cascade runs, the next change gets Later.
+// maxNamespaces and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if
+// the Delegation changes faster than the cascade runs, the next change gets Later.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames

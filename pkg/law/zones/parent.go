@@ -142,8 +142,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// appendRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
-// its name (S1.6).
+// appendRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone
+// keeps its name (S1.6).
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

@@ -34,7 +34,7 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// listNotices returns the news, without NameHidden for names to which the batch gives values.
+// listNotices returns the notices, without NameHidden for names to which the batch gives values.
 func (b *batch) listNotices() []law.Notice {
 	if b.change == nil {
 		return nil

@@ -21,6 +21,6 @@
 // items, and processes none.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, set.go, lock.go, errors.go, owed.go, write.go and types.go. A file uses those after it; two
+// answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses those after it; two
 // references run back, from the queue to commitGroups and from the batch in types.go to the writes.
 package commit

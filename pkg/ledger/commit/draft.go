@@ -32,7 +32,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn keeps the news, hold and times of earlier plans.
+// moveOn keeps the notices, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Holds(x) {

@@ -27,7 +27,7 @@ type Committer struct {
 	jr         *journal.Journal
 	placer     *objects.Placer
 	held       func(*v1alpha1.Zone)               // Config.Held
-	notify     func(*v1alpha1.Zone, []law.Notice) // Config.News
+	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -42,8 +42,8 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. held gets each zone held by a mass deletion (S7.5), and news the news of writes;
-// both may be nil. From a commit latency of slowCommit on, a batch waits for more writes.
+// New returns a Committer over mem. held gets each zone held by a mass deletion (S7.5), and notify the notices of
+// writes; both may be nil. From a commit latency of slowCommit on, a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,

@@ -82,8 +82,8 @@ type Set struct {
 
 	// Run sets the rest. Unmet is the refusal of an unmet requirement.
 	Unmet error
-	// PendingCuts has the set's pending cuts. They are counted without the set's locks: a write of a child and its parent
-	// takes the parent's lock first.
+	// PendingCuts has the set's pending cuts. They are counted without the set's locks: a write of a child and its
+	// parent takes the parent's lock first.
 	PendingCuts []law.PendingCut
 	// Sent: the set may be written.
 	Sent bool

@@ -37,7 +37,7 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// readCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each later change
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each later change
 // of the child puts the pending cut again, so the cut's revision is compared.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)

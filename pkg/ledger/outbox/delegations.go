@@ -57,8 +57,8 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 // takenAtOnce bounds parallel decisions. A removed zone's Delegations do not depend on each other.
 const takenAtOnce = 8
 
-// decideDelegations decides again a removed zone's Delegations, those waiting for a zone, and those for which a zone had no
-// room. Candidates are collected afterwards, as the new rules decide them.
+// decideDelegations decides again a removed zone's Delegations, those waiting for a zone, and those for which a zone
+// had no room. Candidates are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]

@@ -29,7 +29,7 @@ type Client struct {
 
 	slot chan struct{} // held by the current request, or a sequence of requests (C1, C2)
 
-	// Guarded by turn.
+	// Guarded by slot.
 	speaks dialect
 	asked  time.Time // time of the last askDialect
 	pace   *rate.Limiter
@@ -40,7 +40,7 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList is the maxAnswer of the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for turn and rate: the caller has other servers. The interval of the slowest dialect
+	// maxWait bounds the waits for slot and rate: the caller has other servers. The interval of the slowest dialect
 	// is shorter.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime is the pause after a 429 without Retry-After.
