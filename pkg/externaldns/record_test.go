@@ -115,7 +115,7 @@ func TestReadStanding_isOursAlone(t *testing.T) {
 	going.DeletionTimestamp = new(metav1.Now())
 	relative := standingRecord(t, "team-a", "ingress/team-a/web", "relative.example.org", "A", "192.0.2.1")
 	relative.Spec.DomainName = "relative"
-	standing := ours.ReadStanding([]v1alpha1.Record{*mine, *untaken, *older, *forged, *other, *cluster, *status, *going, *relative})
+	standing := ours.ReadExisting([]v1alpha1.Record{*mine, *untaken, *older, *forged, *other, *cluster, *status, *going, *relative})
 	if len(standing) != 1 {
 		t.Fatalf("%v", standing)
 	}
@@ -134,7 +134,7 @@ func TestEndpoints_giveTextsBack(t *testing.T) {
 	r.Annotations[v1alpha1.AnnotationExternalDNSTexts] = `{"a-www.example.org":"` + strings.ReplaceAll(text, `"`, `\"`) + `"}`
 	evil := standingRecord(t, "team-x", "crd/team-x/evil", "a-shop.example.org", "TXT", "v=1")
 	evil.Spec.Values = []string{text}
-	all := ours.ReadStanding([]v1alpha1.Record{*r, *evil}).Endpoints()
+	all := ours.ReadExisting([]v1alpha1.Record{*r, *evil}).Endpoints()
 	var said []string
 	for _, e := range all {
 		said = append(said, e.DNSName+" "+e.RecordType)

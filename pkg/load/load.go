@@ -145,8 +145,8 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	progress := time.NewTimer(pause)
 	defer progress.Stop()
 	quiet := make(chan struct{})
-	var told sync.WaitGroup
-	told.Go(func() {
+	var progressing sync.WaitGroup
+	progressing.Go(func() {
 		for {
 			select {
 			case <-progress.C:
@@ -186,7 +186,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 		}
 	}
 	close(quiet)
-	told.Wait()
+	progressing.Wait()
 	return result, cmp.Or(err, context.Cause(ctx))
 }
 
@@ -331,9 +331,9 @@ type Loader struct {
 	priors priors
 }
 
-func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
+func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, received *warnings) *Loader {
 	cfg.FieldManager, cfg.Interval = cmp.Or(cfg.FieldManager, FieldManager), cmp.Or(cfg.Interval, defaultInterval)
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: received, workers: maxWorkers,
 		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool),
 		paths: make(map[*unstructured.Unstructured]string), sets: make(chan struct{}, rrsets.MaxSets)}
 }

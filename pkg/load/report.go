@@ -82,14 +82,14 @@ func (r Result) String() string {
 	parts := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
 	parts = append(parts, counted(r.Removed, "removed", "removed")...)
 	parts = append(parts, counted(r.NotTaken, "not taken over", "not taken over")...)
-	if amiss := r.Amiss(); amiss != "" {
-		parts = append(parts, amiss)
+	if incomplete := r.Incomplete(); incomplete != "" {
+		parts = append(parts, incomplete)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Amiss lists the counts that need a correction; empty: none.
-func (r Result) Amiss() string {
+// Incomplete lists the counts that need a correction; empty: none.
+func (r Result) Incomplete() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
 		counted(r.Refused, "refused", "refused"),

@@ -128,7 +128,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 		}
 		return refused, nil
 	})
-	w.Anew = func(_ context.Context, i int, now *v1alpha1.Record) (*Change, error) {
+	w.Replan = func(_ context.Context, i int, now *v1alpha1.Record) (*Change, error) {
 		if i == 2 {
 			if now != nil {
 				t.Errorf("%s is there", now.Name)
@@ -149,7 +149,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
 	// A patch needs the whole object, so no change set contains it.
-	w.Anew = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
+	w.Replan = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
 		return &Change{Before: now, After: makeRecord("b", nil, "192.0.2.1")}, nil
 	}
 	*sets = nil
@@ -160,7 +160,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 	if want := []string{"a b c", "a c"}; !slices.Equal(*sets, want) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
-	w.Anew = func(context.Context, int, *v1alpha1.Record) (*Change, error) { return &creations("b")[0], nil }
+	w.Replan = func(context.Context, int, *v1alpha1.Record) (*Change, error) { return &creations("b")[0], nil }
 	got = describeOutcomes(must.Get(w.Write(t.Context(), creations("b")))(t))
 	if want := []string{"b AlreadyExists"}; !slices.Equal(got, want) {
 		t.Errorf("what others keep changing: %q, want %q", got, want)
@@ -179,7 +179,7 @@ func TestWrite_ends(t *testing.T) {
 		}
 		return map[int]metav1.StatusReason{len(objects) - 1: metav1.StatusReasonConflict}, nil
 	})
-	w.Anew = func(_ context.Context, i int, _ *v1alpha1.Record) (*Change, error) {
+	w.Replan = func(_ context.Context, i int, _ *v1alpha1.Record) (*Change, error) {
 		return &creations("a", "b", "c")[i], nil
 	}
 	got := describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b", "c")))(t))

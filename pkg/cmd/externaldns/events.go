@@ -49,9 +49,9 @@ var sources = map[string]schema.GroupVersionResource{
 var errNoKind = errors.New("objects of its kind are not read here")
 
 type reporter struct {
-	objects dynamic.Interface
-	events  eventsclient.EventsV1Interface
-	telling sync.Mutex
+	objects   dynamic.Interface
+	events    eventsclient.EventsV1Interface
+	reporting sync.Mutex
 	// recent caches the recent Events of each namespace.
 	recent *cache.LRUExpireCache
 }
@@ -107,10 +107,10 @@ func appendTexts(to []string, value any) []string {
 // once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A
 // recorder of client-go would merge the Events of two names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
-	if !t.telling.TryLock() {
+	if !t.reporting.TryLock() {
 		return
 	}
-	defer t.telling.Unlock()
+	defer t.reporting.Unlock()
 	recent := map[string]*cache.LRUExpireCache{}
 	fresh := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace

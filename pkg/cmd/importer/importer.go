@@ -183,7 +183,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
 	terminal.Fprintf(out, "%s\n", summary)
-	amiss := total.Amiss()
+	amiss := total.Incomplete()
 	if total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
 		terminal.Fprintf(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
 			"Records in one\n")

@@ -106,7 +106,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	if err := report.printReport(out, o.output); err != nil {
 		return err
 	}
-	amiss := report.Counts.Amiss()
+	amiss := report.Counts.Incomplete()
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)

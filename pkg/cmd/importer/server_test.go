@@ -71,7 +71,7 @@ func (s *server) applyFile(path string) load.Result {
 	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(s.t)
 	loader := must.Get(load.New(load.Config{Client: client, Report: func(line string) { s.t.Log(line) }}))(s.t)
 	result, err := loader.Load(s.t.Context(), load.Source{Path: path})
-	if err != nil || result.Amiss() != "" {
+	if err != nil || result.Incomplete() != "" {
 		s.t.Fatal(err, result)
 	}
 	return result

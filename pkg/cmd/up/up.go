@@ -208,7 +208,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	total.Add(finished)
-	if amiss := total.Amiss(); amiss != "" {
+	if amiss := total.Incomplete(); amiss != "" {
 		c.printf("warning: not everything is served as --load says it: %s: see above", amiss)
 	}
 	return nil
