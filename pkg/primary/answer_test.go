@@ -204,7 +204,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.org.", 11}, {[]string{"", "internal"}, "example.org.", 22},
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
-		r.classes.roster.Load().classes[0].views = c.views
+		r.classes.registry.Load().classes[0].views = c.views
 		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
 		var got uint32
 		if len(m.Answer) == 1 {

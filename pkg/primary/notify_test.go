@@ -270,13 +270,13 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	// An answer with another secret does not count.
 	sk := must.Get(tsig.NewSigningKey(other))(t)
 	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
-	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.roster.Load().keys[k.Name], time.Now())
+	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.registry.Load().keys[k.Name], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := packMessage(t, new(mdns.Msg).SetReply(unpackMessage(t, msg)))
 	forged, _ := sk.Sign(reply, mac, tsig.StampAt(time.Now()), false)
-	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
+	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, p.classes.registry.Load().keys[k.Name], mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}
 }

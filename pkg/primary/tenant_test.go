@@ -154,7 +154,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 		}
 		classes = append(classes, class)
 	}
-	roster := p.classes.roster.Load()
+	roster := p.classes.registry.Load()
 	for keyName, want := range map[string][]*Class{"key-0.example.": {classes[0], classes[999]}, "key-7.example.": {classes[7]}} {
 		key := roster.keys[keyName]
 		if may := roster.candidatesFor(key); !slices.Equal(may, want) {
@@ -173,7 +173,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	for _, class := range classes {
 		class.Close()
 	}
-	if roster = p.classes.roster.Load(); len(roster.byKey) != 0 || roster.trustOf(outside) != outsider {
+	if roster = p.classes.registry.Load(); len(roster.byKey) != 0 || roster.trustOf(outside) != outsider {
 		t.Errorf("after their end %d keys stay", len(roster.byKey))
 	}
 }

@@ -180,8 +180,8 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 
-	registration, trouble := p.getAPIService(ctx, p.config.APIService)
-	absent := apierrors.IsNotFound(trouble)
+	registration, failure := p.getAPIService(ctx, p.config.APIService)
+	absent := apierrors.IsNotFound(failure)
 	var further []*apiregistrationv1.APIService
 	var wrong error
 	for _, name := range p.config.Further {
@@ -200,7 +200,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	}
 	material, err := p.ensureSecret(ctx, registration, hosts)
 	if err != nil {
-		return errors.Join(err, trouble, wrong)
+		return errors.Join(err, failure, wrong)
 	}
 	p.last = material
 	// The first is written last: once settled there, an authority is settled everywhere.
@@ -208,10 +208,10 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
 	if registration != nil {
-		trouble = p.publishAuthorities(ctx, registration, material)
+		failure = p.publishAuthorities(ctx, registration, material)
 	}
 	p.serveLeaf(ctx, material, absent)
-	return errors.Join(trouble, wrong)
+	return errors.Join(failure, wrong)
 }
 
 // getAPIService fails if the APIService names no Service.

@@ -69,10 +69,10 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
-	// told is the last written condition Delivering of a Bind9Cluster, toldOf the version before: the informer may lag
+	// written is the last written condition Delivering of a Bind9Cluster, writtenVersion the version before: the informer may lag
 	// behind.
-	told   metav1.Condition
-	toldOf string
+	written        metav1.Condition
+	writtenVersion string
 	// claims maps key names to their meaning for this class. lost is the class with another meaning of a name; "":
 	// none. stale: lost changed since the last SetClass.
 	claims map[string]string
@@ -97,8 +97,8 @@ func (c *classSync) targetOf(name string) string {
 	return ""
 }
 
-// tellMissing gives the Loop an absent class, with an error for its zones.
-func (c *classSync) tellMissing(name string) {
+// setMissing gives the Loop an absent class, with an error for its zones.
+func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.known[name]; known != nil {
@@ -115,10 +115,10 @@ func (c *classSync) tellMissing(name string) {
 	}})
 }
 
-// tellCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
-func (c *classSync) tellCluster(name string) {
+// enqueueCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
+func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
-		c.tellMissing(name)
+		c.setMissing(name)
 		return
 	}
 	c.mu.Lock()
@@ -132,7 +132,7 @@ func (c *classSync) tellCluster(name string) {
 const forgetInterval = 20 * time.Second
 
 // forgetCluster removes a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did: tenants
-// create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
+// create and name any number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -231,7 +231,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	}
 	if of == nil {
 		if known != nil && !known.missing {
-			c.tellMissing(name)
+			c.setMissing(name)
 		}
 		return nil
 	}
@@ -570,9 +570,9 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		next = &delivering
 	}
 	current := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
-	if known != nil && known.toldOf == cluster.ResourceVersion {
-		told := known.told
-		current = &told
+	if known != nil && known.writtenVersion == cluster.ResourceVersion {
+		written := known.written
+		current = &written
 	}
 	c.mu.Unlock()
 	if equalCondition(current, next) {
@@ -584,7 +584,7 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known == c.known[name] {
-		known.told, known.toldOf = *next, cluster.ResourceVersion
+		known.written, known.writtenVersion = *next, cluster.ResourceVersion
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// told answers as a test says.
+// written answers as a test says.
 type told struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]

@@ -349,7 +349,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	c.serving[name] = &serving{made, of, peers, membership, time.Now()}
 	c.keys.Hold(of, peers)
-	c.tellJoined(name, primary.Membership{}, membership)
+	c.announceJoined(name, primary.Membership{}, membership)
 	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members),
 		"secondaries", len(peers.Secondaries))
 	return nil
@@ -493,11 +493,11 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	before := known.members
 	known.Set(now)
 	known.members = now
-	c.tellJoined(name, before, now)
+	c.announceJoined(name, before, now)
 	return nil
 }
 
-func (c *Controller) tellJoined(class string, before, now primary.Membership) {
+func (c *Controller) announceJoined(class string, before, now primary.Membership) {
 	had := map[string]bool{}
 	for _, m := range before.Members {
 		had[m.UID] = true
