@@ -96,15 +96,15 @@ const (
 	remind
 )
 
-// told is a report to the signer about a key's DS.
-type told struct {
+// dsReport is a report to the signer about a key's DS.
+type dsReport struct {
 	keyTag uint16
 	state  string // protocol.DSPublished or DSWithdrawn
 }
 
 type decision struct {
 	action       action
-	tell         []told
+	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
 }
@@ -320,13 +320,13 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		switch {
 		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
 			if f.isEverywhere(wanted, key.Tag) && !tooLong {
-				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
+				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
 			}
 		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
 			if f.isNowhere(key.Tag) {
-				d.tell = append(d.tell, told{key.Tag, protocol.DSWithdrawn})
+				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSWithdrawn})
 			} else {
 				going = append(going, fmt.Sprint(key.Tag))
 			}
@@ -341,7 +341,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		d.setMessage("the DS of key %s is to come to each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
 		d.setMessage("the DS of key %s is to leave each server of the parent%s", strings.Join(going, ", "), f.explain())
-	case len(d.tell) > 0:
+	case len(d.reports) > 0:
 		d.setMessage("")
 	default:
 		d.setMessage("")

@@ -222,8 +222,8 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	if d.action == ensure {
 		known.targets = all
 	}
-	for _, one := range d.tell {
-		err := known.tellOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
+	for _, one := range d.reports {
+		err := known.reportOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
 		if err != nil {
 			return err
 		}
