@@ -147,10 +147,10 @@ func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write
 	}
 	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
 	if !headers[0].FQDN.IsZero() {
-		stands, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
+		current, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
 		switch {
 		case err == nil:
-			sets = stands.RRsets()
+			sets = current.RRsets()
 		case apierrors.IsForbidden(err):
 			r.addNote("warning", fmt.Sprintf("zone %s: what Records have at its name and at those of its name servers is not seen; the "+
 				"right to get zones/entries in namespace %s shows it", write.Zone, write.ZoneBefore.Namespace))

@@ -106,12 +106,12 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	if err := report.printReport(out, o.output); err != nil {
 		return err
 	}
-	amiss := report.Counts.Incomplete()
+	incomplete := report.Counts.Incomplete()
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
-	case amiss != "":
-		return fmt.Errorf("%s: %w", amiss, ErrRefused)
+	case incomplete != "":
+		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
 	case report.Counts.Written+report.Counts.Removed > 0:
 		return ErrChanges
 	}

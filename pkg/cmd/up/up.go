@@ -208,8 +208,8 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	total.Add(finished)
-	if amiss := total.Incomplete(); amiss != "" {
-		c.printf("warning: not everything is served as --load says it: %s: see above", amiss)
+	if incomplete := total.Incomplete(); incomplete != "" {
+		c.printf("warning: not everything is served as --load says it: %s: see above", incomplete)
 	}
 	return nil
 }
