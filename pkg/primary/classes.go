@@ -31,7 +31,7 @@ type classes struct {
 	log      klog.Logger
 
 	registry atomic.Pointer[registry]
-	changing sync.Mutex // held while the roster is replaced
+	changing sync.Mutex // held while the registry is replaced
 }
 
 type openingBy struct {

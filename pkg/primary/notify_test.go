@@ -276,7 +276,8 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	}
 	reply := packMessage(t, new(mdns.Msg).SetReply(unpackMessage(t, msg)))
 	forged, _ := sk.Sign(reply, mac, tsig.StampAt(time.Now()), false)
-	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, p.classes.registry.Load().keys[k.Name], mac, time.Now()); answered {
+	key := p.classes.registry.Load().keys[k.Name]
+	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, key, mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}
 }

@@ -81,7 +81,7 @@ type Writer struct {
 	// Context returns the context of a request for the changes with these indices; nil: that of Write.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan returns a new change for a Record that is now another than Before, or nil if nothing is left to do. now is
-	// nil if the Record is gone. Without Anew the change is refused.
+	// nil if the Record is gone. Without Replan the change is refused.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 

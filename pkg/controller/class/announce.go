@@ -36,9 +36,10 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	if !event.Remains.IsZero() {
 		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
-		a.announceZone(zone, corev1.EventTypeWarning, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, "+
-			"since the changes that it has not confirmed are not kept that long: "+
-			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
+		a.announceZone(zone, corev1.EventTypeWarning, reasonRemains,
+			"%s: names that %s had and has no more may still stand at the provider, "+
+				"since the changes that it has not confirmed are not kept that long: "+
+				"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
 	if absent := event.Absent; !absent.IsZero() {
 		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",

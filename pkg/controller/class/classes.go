@@ -69,8 +69,8 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
-	// written is the last written condition Delivering of a Bind9Cluster, writtenVersion the version before: the informer may lag
-	// behind.
+	// written is the last written condition Delivering of a Bind9Cluster, writtenVersion the version before: the
+	// informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
 	// claims maps key names to their meaning for this class. lost is the class with another meaning of a name; "":

@@ -67,7 +67,7 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; tell
+// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; notify
 // must not block.
 func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 

@@ -74,7 +74,7 @@ type Controller struct {
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes to write, by ID. told is the time of the last takeOutcomes.
+	// outcomes to write, by ID. lastTaken is the time of the last takeOutcomes.
 	outcomes  map[string]outcome
 	lastTaken time.Time
 }
