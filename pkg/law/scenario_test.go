@@ -145,7 +145,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	case "deleting":
 		w.records[parseObject(t, d, d.CmdArgs[1].Key)].record.Terminating = true
 	case "settle":
-		out = w.tellSettled(t, d)
+		out = w.describeSettled(t, d)
 	case "clock":
 		text := d.CmdArgs[0].Key
 		if by, err := time.ParseDuration(strings.TrimPrefix(text, "+")); err == nil {
@@ -166,9 +166,9 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		out = w.tellChanges(func() { w.passTime(by) })
+		out = w.describeChanges(func() { w.passTime(by) })
 	case "hear":
-		out = describeHeard(w.hearSpeakers())
+		out = describeReceived(w.hearSpeakers())
 	case "show":
 		out = w.showObject(t, d)
 	default:
@@ -178,7 +178,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		for _, line := range w.checkAll() {
 			t.Errorf("%s: %s", d.Pos, line)
 		}
-		out += w.tellSettled(t, d)
+		out += w.describeSettled(t, d)
 	}
 	for _, line := range w.checkAll() {
 		t.Errorf("%s: %s", d.Pos, line)
@@ -186,8 +186,8 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	return out
 }
 
-func (w *world) tellSettled(t *testing.T, d *datadriven.TestData) string {
-	out := w.tellChanges(w.settleAll)
+func (w *world) describeSettled(t *testing.T, d *datadriven.TestData) string {
+	out := w.describeChanges(w.settleAll)
 	for _, line := range w.checkSettled() {
 		t.Errorf("%s: %s", d.Pos, line)
 	}
@@ -534,7 +534,7 @@ func zoneLine(z *zoneObject) string {
 		z.delegated.Reason, z.servable.Status, z.servable.Reason)
 }
 
-func (w *world) tellChanges(do func()) string {
+func (w *world) describeChanges(do func()) string {
 	state := func() map[string]string {
 		lines := map[string]string{}
 		for o, r := range w.records {
