@@ -142,8 +142,8 @@ func TestRound_admitsAllThatTheLawWould_S2_7(t *testing.T) {
 				}
 			}
 			s.Ledger.ProcessOutbox(t.Context())
-			if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 0 {
-				t.Errorf("%d cascades are owed after the last round", owed)
+			if pending := must.Get(s.Ledger.TryWaiting(t.Context()))(t); pending != 0 {
+				t.Errorf("%d cascades are owed after the last round", pending)
 			}
 			waiting := 0
 			for _, r := range s.ListRecords("") {

@@ -298,8 +298,8 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	_, errs := inSet(t.Context(), s, deleteLater("team", "a"), // locks no name (S2.14)
 		createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
 	must.Succeed(t, errors.Join(errs...))
-	if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 1 {
-		t.Errorf("a round owes %d cascades for a name beside those that move", owed)
+	if pending := must.Get(s.Ledger.TryWaiting(t.Context()))(t); pending != 1 {
+		t.Errorf("a round owes %d cascades for a name beside those that move", pending)
 	}
 	s.Ledger.ProcessOutbox(t.Context())
 	if s.Record("team", "new").Status.ZoneRef == nil {
@@ -328,8 +328,8 @@ func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 	change := func(namespace string) (held bool) {
 		t.Helper()
 		store.Must(s.UpdateDelegation("platform", "team", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{namespace} }))
-		if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 0 {
-			t.Errorf("a round owes %d cascades beside that of the Delegation", owed)
+		if pending := must.Get(s.Ledger.TryWaiting(t.Context()))(t); pending != 0 {
+			t.Errorf("a round owes %d cascades beside that of the Delegation", pending)
 		}
 		s.Ledger.ProcessOutbox(t.Context())
 		if r := s.Record("team", "r0"); (r.Status.ZoneRef != nil) != (namespace == "team") {

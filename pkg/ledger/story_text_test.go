@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-func describeOwed(n int) string {
+func describePending(n int) string {
 	if n == 0 {
 		return "nothing owed"
 	}
