@@ -209,7 +209,7 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 }
 
 // Replace overwrites foreign records of the zone's own RRsets only.
-func TestDeliver_replacesWhereToldSo(t *testing.T) {
+func TestDeliver_replacesIfConfigured(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
 		p.config.Replace = true
@@ -219,12 +219,12 @@ func TestDeliver_replacesWhereToldSo(t *testing.T) {
 		if got := failedKeys(deliverPlan(t, p, first.planFull(1))); !slices.Equal(got, []string{"alias.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
-		theirs := []string{`beside.example.org. 60 TXT "theirs"`, "else.example.org. 60 A 203.0.113.2", "alias.example.org. 60 CNAME www.example.net."}
-		s.expectRecords(t, append(theirs, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
+		remote := []string{`beside.example.org. 60 TXT "theirs"`, "else.example.org. 60 A 203.0.113.2", "alias.example.org. 60 CNAME www.example.net."}
+		s.expectRecords(t, append(remote, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
 		plan := first.planFull(1)
 		plan.Since, plan.Uncertain, plan.Changes, plan.History = 1, true, []delivery.Change{}, []dns.Change{}
 		must.Get(p.Remove(t.Context(), plan, passFence))(t)
-		s.expectRecords(t, theirs...)
+		s.expectRecords(t, remote...)
 	})
 }
 

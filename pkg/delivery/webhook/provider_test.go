@@ -251,7 +251,7 @@ func TestProvider_readsAnswers(t *testing.T) {
 	}
 }
 
-func TestProvider_signsAnewOnceWhenANonceWasSeen(t *testing.T) {
+func TestProvider_signsAgainOnceWhenANonceWasSeen(t *testing.T) {
 	for _, reused := range []int{1, 2} {
 		left := reused
 		server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
@@ -446,8 +446,8 @@ func TestProvider_survivesWhatServersSend(t *testing.T) {
 		server := startPeer(t, c.answer)
 		began := time.Now()
 		failure := asError(t, connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = time.Second }).Health(t.Context()))
-		if took := time.Since(began); took > 20*time.Second || failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") {
-			t.Errorf("%s: %v after %s", what, failure, took)
+		if elapsed := time.Since(began); elapsed > 20*time.Second || failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") {
+			t.Errorf("%s: %v after %s", what, failure, elapsed)
 		}
 		server.CloseClientConnections()
 	}
