@@ -93,7 +93,7 @@ func TestDecide_S12_5(t *testing.T) {
 		phase   v1alpha1.DNSSECPhase
 		gone    bool
 		action  action
-		tell    []dsReport
+		report  []dsReport
 		ds      []int32
 		message string
 	}{
@@ -150,7 +150,7 @@ func TestDecide_S12_5(t *testing.T) {
 		f := test.facts
 		f.now, f.times = begin, fast
 		d := decideNext(&f)
-		if (d.status == nil) != test.gone || d.action != test.action || !slices.Equal(d.reports, test.tell) {
+		if (d.status == nil) != test.gone || d.action != test.action || !slices.Equal(d.reports, test.report) {
 			t.Errorf("%s: %+v", name, d)
 			continue
 		}
@@ -222,7 +222,7 @@ func TestForgetZone(t *testing.T) {
 }
 
 // A repetition restarts the signer's wait, so a process tells each published DS once.
-func TestMemory_tellsOnce(t *testing.T) {
+func TestMemory_reportsOnce(t *testing.T) {
 	m := memory{zones: map[types.UID]*remembered{}}
 	one, failed := dsReport{7, protocol.DSPublished}, errors.New("the agent does not answer")
 	calls := 0
