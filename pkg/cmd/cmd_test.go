@@ -125,7 +125,7 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 }
 
 // C2: exit code 1 is an answer, 2 is a failure.
-func TestMain_tellsAnAnswerFromNone(t *testing.T) {
+func TestMain_distinguishesAnAnswerFromNone(t *testing.T) {
 	if code, out, errors := runCommand("fsck", "--data-dir", t.TempDir()); code != 2 {
 		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)
 	}

@@ -43,8 +43,8 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
 				t.Errorf("%+v, %v", zones, err)
 			}
-			if !l.hasHeard(tc.says) || strings.Contains(tc.says, "is zone") && l.hasHeard("is assumed") {
-				t.Errorf("%q: said %q", tc.says, l.parts)
+			if !l.hasReceived(tc.says) || strings.Contains(tc.says, "is zone") && l.hasReceived("is assumed") {
+				t.Errorf("%q: said %q", tc.says, l.messages)
 			}
 		})
 	}
@@ -74,12 +74,12 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 		l := newLab(t, fake.NewSimpleClientset())
 		_, err := l.Load(t.Context(), s)
 		for _, want := range wants {
-			if (err == nil || !strings.Contains(err.Error(), want)) && !l.hasHeard(want) {
-				t.Errorf("%s: %v and %q, want %q", source, err, l.parts, want)
+			if (err == nil || !strings.Contains(err.Error(), want)) && !l.hasReceived(want) {
+				t.Errorf("%s: %v and %q, want %q", source, err, l.messages, want)
 			}
 		}
-		if l.hasHeard("there is no SOA") || len(l.takeWrites()) > 0 {
-			t.Errorf("%s: %q", source, l.parts)
+		if l.hasReceived("there is no SOA") || len(l.takeWrites()) > 0 {
+			t.Errorf("%s: %q", source, l.messages)
 		}
 	}
 }

@@ -152,19 +152,19 @@ func TestPlan_losesOneTimerAlone(t *testing.T) {
 		"1800 900 604800":      {[3]int32{1800, 900, 604800}, ""},
 	} {
 		p := planOf(t, "example.org. 3600 IN SOA ns1.example.org. hostmaster.example.org. 7 "+timers+" 360\n")
-		var parts []string
+		var messages []string
 		for range 9 {
 			wrong := validation.Zone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "z", Namespace: "team"}, Spec: p.spec})
 			if len(wrong) == 0 {
 				break
 			}
 			for _, refusal := range p.dropRefused(apierrors.NewInvalid(v1alpha1.Kind("Zone"), "z", wrong)) {
-				parts = append(parts, refusal.String())
+				messages = append(messages, refusal.String())
 			}
 		}
 		got := [3]int32{*p.spec.Refresh, *p.spec.Retry, *p.spec.Expire}
-		if got != want.spec || !strings.Contains(strings.Join(parts, "\n"), want.says) {
-			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, parts, want.says)
+		if got != want.spec || !strings.Contains(strings.Join(messages, "\n"), want.says) {
+			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, messages, want.says)
 		}
 	}
 }

@@ -318,14 +318,14 @@ func TestApply_whatIsAdjusted(t *testing.T) {
 // Routing policies and aliases stay, and conflicting records are refused.
 func TestApply_besideForeignEndpoints(t *testing.T) {
 	f, url := startFake(t, "example.org")
-	theirs := []endpoint{
+	foreign := []endpoint{
 		{DNSName: "weighted.example.org", RecordType: "A", Targets: []string{"192.0.2.1"}, SetIdentifier: "eu"},
 		{DNSName: "alias.example.org", RecordType: "A", Targets: []string{"x.elb.example.net"}},
 		{DNSName: "host.example.org", RecordType: "A", Targets: []string{"192.0.2.2"}, Labels: map[string]string{"owner": "x"}},
 		{DNSName: "_bad name_.\\.example.org", RecordType: "A", Targets: []string{"192.0.2.2"}},
 		{DNSName: "spf.example.org", RecordType: "SOMETHING", Targets: []string{"x"}},
 	}
-	for _, e := range theirs {
+	for _, e := range foreign {
 		f.putEndpoint(e)
 	}
 	backend := openBackend(t, Config{URL: url})
@@ -343,7 +343,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 		expectStatus(t, "twice", err, http.StatusConflict)
 	}
 	expectStatus(t, "a CNAME beside an address", applyOne(t, backend, alias), http.StatusConflict, "beside the A")
-	for _, e := range theirs {
+	for _, e := range foreign {
 		if got, there := f.has[idOf(e)]; !there || fmt.Sprint(got) != fmt.Sprint(e) {
 			t.Errorf("%+v became %+v", e, got)
 		}

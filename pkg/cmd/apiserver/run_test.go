@@ -160,7 +160,7 @@ func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 			k.silent = path
 			r := startServer(t, k)
 			aggregator := r.makeClient(t, k.proxies, allowedProxy)
-			heard := false
+			received := false
 			waitUntil(t, "a zone is made", func() bool {
 				body := strings.NewReader(strings.ReplaceAll(zoneBody, "NAME", "z"))
 				request := must.Get(http.NewRequest(http.MethodPost, r.url+zonesPath, body))(t)
@@ -178,10 +178,10 @@ func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 					answer.Header.Get("Retry-After") != "1") {
 					t.Fatalf("%d %v %s", code, answer.Header, text)
 				}
-				if !heard {
+				if !received {
 					t.Logf("the first answer: %d %s", answer.StatusCode, text)
 				}
-				heard = true
+				received = true
 				k.changeCluster(func() { k.silent = "" })
 				return answer.StatusCode == http.StatusCreated
 			})
@@ -266,8 +266,8 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 // expectSentAway requires that the server closes the connection between two requests.
 func expectSentAway(t *testing.T, client *http.Client, url string) {
 	t.Helper()
-	for anew := false; !anew; time.Sleep(time.Millisecond) {
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { anew = !c.Reused }})
+	for again := false; !again; time.Sleep(time.Millisecond) {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { again = !c.Reused }})
 		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))(t)
 		for name, value := range makeAdminHeaders() {
 			request.Header.Set(name, value)

@@ -318,10 +318,10 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 			Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: says}
 	}
 	for name, test := range map[string]struct {
-		break_    func(*facts)
-		cause     string
-		follow    int // FAILs caused by it
-		nextsTold int // steps of the others
+		break_        func(*facts)
+		cause         string
+		follow        int // FAILs caused by it
+		nextsReported int // steps of the others
 	}{
 		"packets dropped": {func(f *facts) {
 			unreached(f, "timeout")
@@ -354,10 +354,10 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 		test.break_(f)
 		var out bytes.Buffer
 		err := writeFindings(&out, judgeFacts(f, now))
-		told := strings.Count(out.String(), "                    next: ")
+		reported := strings.Count(out.String(), "                    next: ")
 		follow := strings.Count(out.String(), "                    next: mend the cause above first")
 		if !errors.Is(err, ErrFailed) || !strings.HasPrefix(out.String(), "CAUSE: "+test.cause+": ") || follow != test.follow ||
-			told-follow != test.nextsTold {
+			reported-follow != test.nextsReported {
 			t.Errorf("%s: %v, %d follow:\n%s", name, err, follow, out.String())
 		}
 	}
