@@ -349,8 +349,8 @@ func TestRespond_malformed(t *testing.T) {
 	for what, wire := range tests {
 		start := time.Now()
 		a := r.answerMessage(wire, loopback, true)
-		if took := time.Since(start); took > 50*time.Millisecond {
-			t.Errorf("%s: %s", what, took)
+		if elapsed := time.Since(start); elapsed > 50*time.Millisecond {
+			t.Errorf("%s: %s", what, elapsed)
 		}
 		if len(a.msg) != headerLen || unpackMessage(t, a.msg).Rcode != mdns.RcodeFormatError {
 			t.Errorf("%s: %x", what, a.msg)

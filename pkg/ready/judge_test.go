@@ -280,14 +280,14 @@ func judgeBy(state delivery.State) Judgement {
 
 // The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and what
 // to do (attack 81).
-func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
-	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
+func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
+	const message = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
 	} {
 		failed := makeState(6, delivery.False, reason)
-		failed.Ready.Message = said
+		failed.Ready.Message = message
 		j := judgeBy(failed)
 		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "cluster admin") {
 			t.Errorf("%s: %+v", reason, j)

@@ -25,7 +25,7 @@ import (
 )
 
 // written answers as a test says.
-type told struct {
+type healthMemory struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]
 	asked            *atomic.Int32
@@ -33,12 +33,12 @@ type told struct {
 	proves bool
 }
 
-func (p *told) Health(context.Context) error {
+func (p *healthMemory) Health(context.Context) error {
 	p.asked.Add(1)
 	return *p.health.Load()
 }
 
-func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *healthMemory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if err := fence(ctx); err != nil {
 		return delivery.Report{}, err
 	}
@@ -76,7 +76,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 				objects := append([]runtime.Object{of}, putDelivered(t, views, 0, "me")...)
 				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // of another target, and not Ready
 				client := newClient(objects...)
-				provider := &told{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
+				provider := &healthMemory{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
 				provider.health.Store(&c.health)
 				provider.delivers.Store(&c.delivers)
 				ctx, end := runController(t, client, Config{
