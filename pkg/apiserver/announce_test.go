@@ -25,7 +25,7 @@ import (
 )
 
 // S7.5: an Event repeats the condition, up to the limit of a note.
-func TestHeld_isTold_S7_8(t *testing.T) {
+func TestHeld_isAnnounced_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
 	a := announcer{recorder: recorder, queue: newEventQueue()}
@@ -40,7 +40,7 @@ func TestHeld_isTold_S7_8(t *testing.T) {
 }
 
 // S2.12: an Event names the revoked content and its end. Beyond a thousand queued Events more are dropped.
-func TestWithdrawn_isTold_S2_12(t *testing.T) {
+func TestWithdrawn_isAnnounced_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
 		a := announcer{recorder: recorder, queue: newEventQueue()}
@@ -72,7 +72,7 @@ func TestWithdrawn_isTold_S2_12(t *testing.T) {
 
 // S13.7: an UpdateKey's Event gives the reason of a refused update, once in ten seconds. S13.3: another reports the
 // loss of the key's name.
-func TestRefused_isTold_S13_7(t *testing.T) {
+func TestRefused_isAnnounced_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 		key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "k", UID: "u"}}
@@ -97,7 +97,7 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 
 // S4.25, S4.26: an Event of the Zone names hidden names, once in ten seconds each, and hosts of another namespace.
 // The wildcard's Record gets its own.
-func TestNews_areTold_S4_25(t *testing.T) {
+func TestNotices_areAnnounced_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 		z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "z", UID: "u"}}
@@ -113,19 +113,19 @@ func TestNews_areTold_S4_25(t *testing.T) {
 		}
 		a.announceNotices(z, []law.Notice{hidden("y.example."), hidden("x.example."), tenant,
 			{Reason: law.NoticeHostTaken, Name: name.MustParse("x.example.")}})
-		var told []string
+		var reported []string
 		for e, ok := a.queue.dequeueEvent(); ok; e, ok = a.queue.dequeueEvent() {
 			host, _, _ := strings.Cut(e.note, " ")
 			if e.find != nil {
 				e.about.Name, _, _ = e.find(t.Context())
 			}
 			host = strings.TrimSuffix(host, ",")
-			told = append(told, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)
+			reported = append(reported, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)
 		}
 		want := []string{"Zone z NameHidden x.example.", "Record at * in u NameHidden x.example.", "Zone z NameHidden x.example.",
 			"Zone z NameHidden y.example.", "Zone z HostTaken x.example."}
-		if !slices.Equal(told, want) {
-			t.Errorf("%q, want %q", told, want)
+		if !slices.Equal(reported, want) {
+			t.Errorf("%q, want %q", reported, want)
 		}
 	})
 }

@@ -44,7 +44,7 @@ var (
 // trimSchema removes the group's prefix from a schema's name; false: of neither group.
 func trimSchema(name string) (string, bool) {
 	for _, group := range []string{ourSchemas, serverSchemas} {
-		if kind, ours := strings.CutPrefix(name, group); ours {
+		if kind, own := strings.CutPrefix(name, group); own {
 			return kind, true
 		}
 	}
@@ -112,7 +112,7 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	var walk func(schema spec.Schema, path string)
 	walk = func(schema spec.Schema, path string) {
 		if name := strings.TrimPrefix(schema.Ref.String(), "#"); name != "" {
-			if _, ours := trimSchema(name); ours {
+			if _, own := trimSchema(name); own {
 				walk(all[name], path)
 			}
 		}
@@ -236,8 +236,8 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	all, have := readSchemas(), map[string]string{}
 	for name, schema := range all {
-		kind, ours := trimSchema(name)
-		if !ours {
+		kind, own := trimSchema(name)
+		if !own {
 			continue
 		}
 		for field, property := range schema.Properties {

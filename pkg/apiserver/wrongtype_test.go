@@ -214,9 +214,9 @@ func mergePatch(object, patch string) (string, error) {
 		return "", err
 	}
 	for key, value := range from {
-		before, ours := into[key].(map[string]any)
-		fields, theirs := value.(map[string]any)
-		if !ours || !theirs {
+		before, own := into[key].(map[string]any)
+		fields, foreign := value.(map[string]any)
+		if !own || !foreign {
 			into[key] = value
 			continue
 		}

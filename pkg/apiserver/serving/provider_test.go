@@ -248,12 +248,12 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
 	p := c.startReplica()
-	var told counter
-	p.AddListener(&told)
+	var reported counter
+	p.AddListener(&reported)
 	must.Succeed(t, p.RunOnce(t.Context()))
 	c.expectTrust(p)
-	if told != 1 {
-		t.Errorf("listeners were told %d times", told)
+	if reported != 1 {
+		t.Errorf("listeners were told %d times", reported)
 	}
 	if secret := c.readSecret(); secret.Type != corev1.SecretTypeTLS {
 		t.Errorf("type %s", secret.Type)
@@ -267,9 +267,9 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 		c.clock.Step(interval)
 		c.checkReplica(p)
 	}
-	if got := c.readRegistration().ResourceVersion; got != before || told != 1 || c.readSecret().ResourceVersion != "1" {
+	if got := c.readRegistration().ResourceVersion; got != before || reported != 1 || c.readSecret().ResourceVersion != "1" {
 		t.Errorf("with nothing to do something was written: APIService %s to %s, secret %s, told %d", before, got,
-			c.readSecret().ResourceVersion, told)
+			c.readSecret().ResourceVersion, reported)
 	}
 }
 
@@ -360,7 +360,7 @@ func TestAuthority_overlapsItsSuccessor(t *testing.T) {
 }
 
 // C4, C2: a deleted Secret requests a new authority. The replica that makes it never saw the old.
-func TestSecretDeleted_isMadeAnewWithoutAGap(t *testing.T) {
+func TestSecretDeleted_isRecreatedWithoutAGap(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
 	p := c.startReplica()
