@@ -32,8 +32,8 @@ func showEndpoint(e *contract.Endpoint) string {
 }
 
 func chooseAmong(s Existing, endpoints []*contract.Endpoint, judge func(*Candidate) *Candidate) ([]*contract.Endpoint, []Candidate) {
-	wanted := Group(ours.MakeCandidates(s, endpoints))
-	ours.AddHolders(s, wanted)
+	wanted := Group(own.MakeCandidates(s, endpoints))
+	own.AddHolders(s, wanted)
 	return s.Choose(wanted, func(c *Candidate) *Candidate {
 		if !s.NeedsVerdict(c) {
 			return c
@@ -167,7 +167,7 @@ func TestChoose(t *testing.T) {
 			var records []v1alpha1.Record
 			if words := strings.Fields(c.current); len(words) > 0 {
 				namespace, untaken := strings.CutPrefix(words[0], "!")
-				r := standingRecord(t, namespace, words[1], words[2], words[3], words[4])
+				r := existingRecord(t, namespace, words[1], words[2], words[3], words[4])
 				if untaken {
 					r.Status.ZoneRef = nil
 				}
@@ -185,7 +185,7 @@ func TestChoose(t *testing.T) {
 					endpoints[i], endpoints[j] = endpoints[j], endpoints[i]
 				})
 				var answer, refused []string
-				got, left := chooseAmong(ours.ReadExisting(records), endpoints, func(asked *Candidate) *Candidate {
+				got, left := chooseAmong(own.ReadExisting(records), endpoints, func(asked *Candidate) *Candidate {
 					if asked.Asker != "" && c.says == "?" {
 						return asked
 					}
@@ -269,12 +269,12 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 			for _, o := range objects {
 				texts[o.resource] = append([]string{o.host}, o.addresses...)
 			}
-			var standing []v1alpha1.Record
+			var existing []v1alpha1.Record
 			for _, r := range records {
-				standing = append(standing, *r)
+				existing = append(existing, *r)
 			}
 			endpoints = joinObjects(random, objects)
-			answer, _ := chooseAmong(ours.ReadExisting(standing), endpoints, func(c *Candidate) *Candidate {
+			answer, _ := chooseAmong(own.ReadExisting(existing), endpoints, func(c *Candidate) *Candidate {
 				if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
 					c.KeepTargets(texts[c.Resource.String()])
 				}
@@ -291,7 +291,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 				if before[e.DNSName] != nil && before[e.DNSName].Namespace != resource.Namespace {
 					t.Fatalf("seed %d: %s moves from one namespace to another at once", seed, e.DNSName)
 				}
-				records[e.DNSName] = standingRecord(t, resource.Namespace, resource.String(), e.DNSName, "A", e.Targets...)
+				records[e.DNSName] = existingRecord(t, resource.Namespace, resource.String(), e.DNSName, "A", e.Targets...)
 			}
 			for _, e := range endpoints {
 				story = append(story, showEndpoint(e))
@@ -332,7 +332,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 
 // PTR endpoints have no object: each namespace gets the hosts of its objects.
 func TestMakeCandidates_ofPointers(t *testing.T) {
-	all := ours.MakeCandidates(nil, []*contract.Endpoint{
+	all := own.MakeCandidates(nil, []*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
 		endpointOf("ingress/a/six s.org AAAA 2001:db8::1"),
 		endpointOf("ingress/b/other a.org A 192.0.2.7"), // the host at another address does not count
@@ -360,10 +360,10 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
 		endpointOf("- 9.2.0.192.in-addr.arpa PTR shop.org"), endpointOf("- 66.113.0.203.in-addr.arpa PTR shop.org"),
 	}
-	current := standingRecord(t, "v", "ingress/v/shop", "shop.org", "A", "192.0.2.9")
-	for want, s := range map[string]Existing{"": {}, "v 9.2.0.192.in-addr.arpa. PTR": ours.ReadExisting([]v1alpha1.Record{*current})} {
+	current := existingRecord(t, "v", "ingress/v/shop", "shop.org", "A", "192.0.2.9")
+	for want, s := range map[string]Existing{"": {}, "v 9.2.0.192.in-addr.arpa. PTR": own.ReadExisting([]v1alpha1.Record{*current})} {
 		var pointers []string
-		for _, c := range ours.MakeCandidates(s, endpoints) {
+		for _, c := range own.MakeCandidates(s, endpoints) {
 			if c.Type == rdata.PTR {
 				pointers = append(pointers, c.Namespace+" "+c.Key.String())
 			}
@@ -388,7 +388,7 @@ func TestKeepTargets(t *testing.T) {
 		if strings.Contains(c.targets, ":") {
 			kind = "AAAA"
 		}
-		one := ours.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
+		one := own.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
 		one.KeepTargets(strings.Split(c.texts, "|"))
 		if kept := strings.Join(one.Record.Spec.Values, ",") + "."; kept != c.kept {
 			t.Errorf("%s of %s: kept %s", c.texts, c.targets, kept)

@@ -684,9 +684,9 @@ func TestParams_twin(t *testing.T) {
 		if strings.Contains(text, "key7=") {
 			return // RFC 9460 §2.1 allows the value, miekg/dns does not read it
 		}
-		theirs, err := packByLibrary(rt, text, origin)
-		if err != nil || !equalButCase(wire, theirs) {
-			t.Fatalf("RFC 9460 §2.2: %s packs to %x; miekg/dns says %x, %v", text, wire, theirs, err)
+		remote, err := packByLibrary(rt, text, origin)
+		if err != nil || !equalButCase(wire, remote) {
+			t.Fatalf("RFC 9460 §2.2: %s packs to %x; miekg/dns says %x, %v", text, wire, remote, err)
 		}
 	})
 }
