@@ -50,7 +50,7 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	defer believe(before)
 
 	next := must.Get(rig.NewAuthority("the next front proxy"))(t)
-	theirs := must.Get(must.Get(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
+	foreign := must.Get(must.Get(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
 	ours := must.Get(w.kube.FrontProxy())(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)
@@ -72,7 +72,7 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 			if have, err := ask(ours); err != nil || have != http.StatusOK {
 				t.Fatalf("whom the authority signed that stays reads %d, %v", have, err)
 			}
-			have, err := ask(theirs)
+			have, err := ask(foreign)
 			if err == nil && have != code {
 				err = fmt.Errorf("it reads %d", have)
 			}

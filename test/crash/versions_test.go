@@ -58,8 +58,8 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "start a version that knows it") {
 			t.Errorf("%s 99: the server says %v", field, err)
 		}
-		if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, "99") {
-			t.Errorf("%s 99: fsck says:\n%s", field, said)
+		if message, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(message, "99") {
+			t.Errorf("%s 99: fsck says:\n%s", field, message)
 		}
 		if now := must.Get(etcd.Get(ctx, stored))(t); now.Header.Revision != written.Header.Revision {
 			t.Errorf("%s 99: the store was at revision %d and is at %d", field, written.Header.Revision, now.Header.Revision)

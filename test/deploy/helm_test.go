@@ -482,8 +482,8 @@ func TestChart_isJudgedWithoutACluster(t *testing.T) {
 		{append(slices.Clone(render), "--set", "networkPolicy.apiCIDRs={10.0.0.0/8,::/0,2001:db8::1/128,::ffff:192.0.2.1/96}"), ""},
 	} {
 		out, err := runHelm(t, nil, test.arguments...)
-		if said := fmt.Sprint(err) + out; (err == nil) != (test.says == "") || !strings.Contains(said, test.says) {
-			t.Errorf("helm %s: %s, want %q", strings.Join(test.arguments, " "), said, test.says)
+		if message := fmt.Sprint(err) + out; (err == nil) != (test.says == "") || !strings.Contains(message, test.says) {
+			t.Errorf("helm %s: %s, want %q", strings.Join(test.arguments, " "), message, test.says)
 		}
 	}
 }

@@ -91,12 +91,12 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	must.Succeed(t, a.joinTenant(ctx, glutton))
 	them, calm := a.tenants[glutton], a.tenants[victim]
 	admin := must.Get(a.kube.Clients())(t)
-	theirs := must.Get(kubernetes.NewForConfig(them.config))(t)
+	foreign := must.Get(kubernetes.NewForConfig(them.config))(t)
 	budget := func(clients *kubernetes.Clientset, text string) error {
 		_, err := clients.CoreV1().Namespaces().Patch(ctx, glutton, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, text), metav1.PatchOptions{})
 		return err
 	}
-	expectRefusal(t, "the tenant raises its own budget", budget(theirs, "stored=unlimited,written=unlimited"), forbidden)
+	expectRefusal(t, "the tenant raises its own budget", budget(foreign, "stored=unlimited,written=unlimited"), forbidden)
 	must.Succeed(t, budget(admin, "stored=1Mi,written=unlimited"))
 	own := makeZone(glutton, "own", "glutton.example.", makeRule(glutton, nil, "*"))
 	until(ctx, t, "the glutton's zone", func() error {
@@ -246,13 +246,13 @@ func TestNoise_octets(t *testing.T) {
 		}
 		began, size, from := time.Now(), a.etcdSize(ctx, t), written.Load()
 		beside := calm.changeQuietly(ctx, t, 40, time.Now().Add(*noisy))
-		grown, took, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
+		grown, elapsed, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
 		silence()
 		all.Wait()
 		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, "+
 			"etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentileOf(beside, 50),
 			percentileOf(beside, 99),
-			float64(wrote)/took.Seconds(), refused.Load(), grown/(1<<20), took.Round(time.Second), 8*(1<<30)/(grown/took.Seconds()))
+			float64(wrote)/elapsed.Seconds(), refused.Load(), grown/(1<<20), elapsed.Round(time.Second), 8*(1<<30)/(grown/elapsed.Seconds()))
 	}
 }
 

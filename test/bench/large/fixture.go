@@ -154,19 +154,19 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 	sayLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
 	// A store that has run for a while owes nothing.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
-		owed := int64(0)
+		pending := int64(0)
 		for _, room := range []string{"outbox", "debts"} {
 			r, err := m.client.Client.Get(ctx, s.Ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil {
 				return err
 			}
-			owed += r.Count
+			pending += r.Count
 		}
-		if owed == 0 {
+		if pending == 0 {
 			break
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("after ten minutes %d works and debts stand", owed)
+			return fmt.Errorf("after ten minutes %d works and debts stand", pending)
 		}
 	}
 	return m.writeSnapshot(ctx, kept)

@@ -142,7 +142,7 @@ func drawQuestion(rnd *rand.Rand) *mdns.Msg {
 	return m
 }
 
-type said struct {
+type answer struct {
 	rcode     string
 	aa        bool
 	answer    string
@@ -150,8 +150,8 @@ type said struct {
 	glue      string // below the cut of a referral
 }
 
-func readAnswer(m *mdns.Msg) said {
-	s := said{rcode: mdns.RcodeToString[m.Rcode], aa: m.Authoritative, answer: describeRecords(m.Answer)}
+func readAnswer(m *mdns.Msg) answer {
+	s := answer{rcode: mdns.RcodeToString[m.Rcode], aa: m.Authoritative, answer: describeRecords(m.Answer)}
 	referral := len(m.Answer) == 0 && !m.Authoritative && m.Rcode == mdns.RcodeSuccess
 	var cut string
 	var of []mdns.RR
@@ -271,12 +271,12 @@ func TestPlainAnswers(t *testing.T) {
 			got := readAnswer(m)
 			counts[got.rcode]++
 			for _, peer := range peers {
-				theirs := peer.sendQuery(t, q)
-				if theirs.Truncated {
+				remote := peer.sendQuery(t, q)
+				if remote.Truncated {
 					t.Errorf("%s truncates what we do not: %v", peer.name, m)
 					continue
 				}
-				want := readAnswer(theirs)
+				want := readAnswer(remote)
 				if why := explainDifference(peer.name, network, q, &want, got); why != "" {
 					counts[why]++
 				}
@@ -300,18 +300,18 @@ func TestPlainAnswers(t *testing.T) {
 }
 
 // explainDifference removes a permitted difference and returns the reason, or "".
-func explainDifference(peer, network string, q *mdns.Msg, theirs *said, ours said) string {
+func explainDifference(peer, network string, q *mdns.Msg, remote *answer, ours answer) string {
 	switch {
-	case *theirs == ours:
-	case network == "udp" && q.Question[0].Qtype == mdns.TypeANY && ours.rcode == "NOERROR" && theirs.rcode == "NOERROR":
-		*theirs = ours
+	case *remote == ours:
+	case network == "udp" && q.Question[0].Qtype == mdns.TypeANY && ours.rcode == "NOERROR" && remote.rcode == "NOERROR":
+		*remote = ours
 		return "ANY over UDP is one RRset, as RFC 8482 §4.1 lets it be, and which one is everybody's own choice"
 	case peer != "Knot":
 	case q.Question[0].Qtype == mdns.TypeANY && ours.rcode == "NOERROR":
-		*theirs = ours
+		*remote = ours
 		return "Knot answers ANY with one RRset, as RFC 8482 §4.1 lets it, and follows what DNAME makes"
-	case ours.rcode == theirs.rcode && ours.rcode == "YXDOMAIN":
-		*theirs = ours
+	case ours.rcode == remote.rcode && ours.rcode == "YXDOMAIN":
+		*remote = ours
 		return "Knot adds its SOA, or the DNAME's target, to YXDOMAIN, of which RFC 6672 says nothing"
 	}
 	return ""
