@@ -322,7 +322,7 @@ func joinTraces(parts ...trace) (t trace) {
 	return t
 }
 
-// Typical user actions. held is the act at the begin of the hold, -1 for none; ends: held at the end; told is the
+// Typical user actions. held is the act at the begin of the hold, -1 for none; ends: held at the end; reported is the
 // first act with a warning of young RRsets.
 func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	t.Parallel()

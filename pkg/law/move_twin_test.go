@@ -542,7 +542,7 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 
 // compareMoves returns differences from both worlds with moves at once. If a write freed names (frees), or another
 // zone came or went, records meet other neighbours: then more or fewer names of a namespace at a base name where it
-// was before (stood) are no difference.
+// was before (former) are no difference.
 func compareMoves(former map[string]bool, frees bool, steps, first, last *movingWorld) (out []string) {
 	have, one, other := steps.listNames(), first.listNames(), last.listNames()
 	for _, x := range slices.Sorted(maps.Keys(have)) {

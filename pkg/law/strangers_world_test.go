@@ -60,7 +60,7 @@ type moment struct {
 	annotated, warned map[object]bool
 	ruled             int
 	lockers           []string     // the namespaces whose moves lock names
-	notices           []law.Notice // world.news
+	notices           []law.Notice // world.notices
 	// unruled are adopted Records in no period, without a rule.
 	unruled []object
 }

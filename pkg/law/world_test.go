@@ -38,7 +38,7 @@ type world struct {
 
 	now time.Time
 	uid int
-	// tenures are from the last hearSpeakers, at time heard (speaker_twin_test.go).
+	// tenures are from the last hearSpeakers, at time received (speaker_twin_test.go).
 	tenures  []tenure
 	received int64
 	notices  []law.Notice

@@ -150,8 +150,10 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 				t.Errorf("serial %d is delivered, and %d was", z.Status.SettledSerial, before.Status.Serial)
 			}
 			b.deleteSingly("r", few+2, n, every)
-			if z = b.expectHeld(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial || b.reported.Load() != 1 {
-				t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial, b.reported.Load())
+			if z = b.expectHeld(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial ||
+				b.reported.Load() != 1 {
+				t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial,
+					b.reported.Load())
 			}
 			c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
 			if line := fmt.Sprintf("kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", before.Status.Serial); !strings.HasSuffix(c.Message, line) {
@@ -540,7 +542,8 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 	elapsed := rules(store.Allow("infra", "*"))
 	z := b.expectHeld(true)
 	if z.Status.RRsetCount != 30 || z.Status.SettledSerial != int64(was.Zone.Serial) || b.reported.Load() != 1 {
-		t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial, b.reported.Load())
+		t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial,
+			b.reported.Load())
 	}
 	_, octets := journalOf(t, b.Store, string(z.UID))
 	t.Logf("%d records went in %v; %d octets of journal, and %d of what was condensed", n, elapsed, octets, condensedOf(b, string(z.UID)))
@@ -617,7 +620,8 @@ func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	z := b.expectHeld(true)
 	if z.Status.SettledSerial != before.Status.Serial || b.reported.Load() != 1 || len(reported) != 1 ||
 		!strings.HasSuffix(reported[0], fmt.Sprintf("kubi.zone/publish-deletions=%d", before.Status.Serial)) {
-		t.Errorf("serial %d is delivered, %d holds were announced, the client is told %q", z.Status.SettledSerial, b.reported.Load(), reported)
+		t.Errorf("serial %d is delivered, %d holds were announced, the client is told %q", z.Status.SettledSerial,
+			b.reported.Load(), reported)
 	}
 	b.MustBeClean()
 	if reported = write(ns); len(reported) > 0 {

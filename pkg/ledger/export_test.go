@@ -75,7 +75,7 @@ func MigrationNumbers() (numbers []int) {
 
 func LeastReader() int { return leastReader(migrations) }
 
-// Move Rewrite or Owe, with tests, into the product with the first migration that needs them.
+// Move Rewrite or Enqueue, with tests, into the product with the first migration that needs them.
 
 // Rewrite replaces the values under a prefix by the results of f. f may see a key again, and must return earlier
 // results unchanged.

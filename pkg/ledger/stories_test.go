@@ -638,7 +638,8 @@ func (w *world) describeDeaths(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&out, "answered: %s\n", answer)
 			return out.String()
 		}
-		if left = fmt.Sprintf("%s; %s; then %s", left, describePending(r.Pending.Total), then); len(messages) > 0 && messages[len(messages)-1] == left {
+		left = fmt.Sprintf("%s; %s; then %s", left, describePending(r.Pending.Total), then)
+		if len(messages) > 0 && messages[len(messages)-1] == left {
 			left = "the same"
 		} else {
 			messages = append(messages, left)

@@ -117,7 +117,7 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 	until(ctx, t, "the primary has the zone", func() error { _, err := transferZone(follower.dns, "one.test."); return err })
 	write("marked", "flipmarked")
 	write("later", "later")
-	// told: servers and the primary answer the changes as written, or that the journal no longer has them.
+	// reported: servers and the primary answer the changes as written, or that the journal no longer has them.
 	reported := func(when string) {
 		t.Helper()
 		answers := map[string]string{}

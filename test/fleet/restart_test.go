@@ -243,7 +243,8 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	stop()
 	elapsed := time.Since(began)
 	t.Logf("%d questions in %s (%.0f a second), %d asked again of another server, %d wrong, %d missing",
-		l.asked.Load(), elapsed.Round(time.Second), float64(l.asked.Load())/elapsed.Seconds(), l.again.Load(), l.wrong.Load(), l.missing.Load())
+		l.asked.Load(), elapsed.Round(time.Second), float64(l.asked.Load())/elapsed.Seconds(), l.again.Load(), l.wrong.Load(),
+		l.missing.Load())
 	for _, sample := range l.samples {
 		t.Log(sample)
 	}

@@ -252,7 +252,8 @@ func TestNoise_octets(t *testing.T) {
 		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, "+
 			"etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentileOf(beside, 50),
 			percentileOf(beside, 99),
-			float64(wrote)/elapsed.Seconds(), refused.Load(), grown/(1<<20), elapsed.Round(time.Second), 8*(1<<30)/(grown/elapsed.Seconds()))
+			float64(wrote)/elapsed.Seconds(), refused.Load(), grown/(1<<20), elapsed.Round(time.Second),
+			8*(1<<30)/(grown/elapsed.Seconds()))
 	}
 }
 

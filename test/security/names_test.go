@@ -95,7 +95,8 @@ func privateZones(t *testing.T, a *arena) {
 			messages = append(messages, fmt.Sprint(err, made.Status.FQDN, made.Status.View, made.Status.ZoneRef,
 				describeConditions(made.Status.Conditions)))
 			child, err := them.zones().Create(ctx, z, metav1.CreateOptions{DryRun: dry})
-			messages = append(messages, fmt.Sprint(err, child.Status.FQDN, child.Status.ParentRef, describeConditions(child.Status.Conditions)))
+			messages = append(messages, fmt.Sprint(err, child.Status.FQDN, child.Status.ParentRef,
+				describeConditions(child.Status.Conditions)))
 			messages = append(messages, them.warnings.takeWarnings()...)
 		}
 		changed, err := them.records().Patch(ctx, "guess", types.MergePatchType, []byte(`{"spec":{"domainName":"y"}}`), metav1.PatchOptions{})

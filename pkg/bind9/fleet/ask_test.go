@@ -135,7 +135,7 @@ func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
 	for i, step := range []struct {
 		ready  bool
 		answer error
-		// silent: silence counts after the question. told: a reconcile follows.
+		// silent: silence counts after the question. reported: a reconcile follows.
 		silent, reported bool
 	}{
 		{true, nil, false, false},

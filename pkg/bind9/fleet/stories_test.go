@@ -55,8 +55,9 @@ func TestStories(t *testing.T) {
 			var sweeps storySweeper
 			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 				report := map[string]func(*storyFacts) string{
-					"server": describeServer, "keys": describeKeys, "turn": describeTurn, "leave": describeLeaving, "cluster": describeCluster,
-					"sweep": func(of *storyFacts) string { return describeSweep(of, &sweeps) },
+					"server": describeServer, "keys": describeKeys, "turn": describeTurn, "leave": describeLeaving,
+					"cluster": describeCluster,
+					"sweep":   func(of *storyFacts) string { return describeSweep(of, &sweeps) },
 				}[d.Cmd]
 				if report == nil {
 					d.Fatalf(t, "unknown command %s", d.Cmd)

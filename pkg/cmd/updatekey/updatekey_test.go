@@ -25,7 +25,8 @@ func TestFormats_nameTheAlgorithm(t *testing.T) {
 				Algorithm: "hmac-sha256", Secret: "c2VjcmV0", SecretName: "acme-tsig", Transfers: transfers}))
 			message := out.String()
 			words := strings.ToLower(strings.ReplaceAll(message, "-", ""))
-			if !strings.Contains(message, "acme.team-a") || !strings.Contains(words, "hmacsha256") || !strings.Contains(message, "192.0.2.1") {
+			if !strings.Contains(message, "acme.team-a") || !strings.Contains(words, "hmacsha256") ||
+				!strings.Contains(message, "192.0.2.1") {
 				t.Errorf("%s:\n%s", format, message)
 			}
 			if !strings.Contains(message, "c2VjcmV0") && !strings.Contains(message, "acme-tsig") {

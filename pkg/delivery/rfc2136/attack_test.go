@@ -56,31 +56,31 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 		first := makeZone(t, "www 60 A 192.0.2.1", "mail 60 A 192.0.2.2")
 		deliverPlan(t, s.makeProvider(t), first.planFull(1))
 		existing := []string{"www.example.org. 60 A 192.0.2.1", "mail.example.org. 60 A 192.0.2.2"}
-		reported := func(lines ...string) *Provider {
+		hostile := func(lines ...string) *Provider {
 			return must.Get(New(Config{Server: s.addr.String(), TransferServer: serveHostile(t, s, lines...), Key: keyOf(t, s.key),
 				Dial: anywhere}))(t)
 		}
 		// The missing RRsets would be added under the prerequisite of their absence, which fails: an error, and no
 		// write.
 		var e *delivery.Error
-		if _, err := reported(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
+		if _, err := hostile(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
 			e.Reason != delivery.ReasonServerError {
 			t.Errorf("a zone that seems empty: %v", err)
 		}
 		s.expectRecords(t, existing...)
 		// Foreign data, and names in no zone of Kubizone.
-		report := deliverPlan(t, reported(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2",
+		report := deliverPlan(t, hostile(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2",
 			"www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.planFull(2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
 			t.Errorf("a zone that seems another party's: %q", got)
 		}
-		drift, err := reported(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).Verify(t.Context(),
-			first.planFull(2))
+		drift, err := hostile(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).
+			Verify(t.Context(), first.planFull(2))
 		if err != nil || len(drift.Foreign) != 1 || drift.Foreign[0].Name.String() != "other.example.org." || len(drift.Missing) != 2 {
 			t.Errorf("compared with names outside: %+v, %v", drift, err)
 		}
 		s.expectRecords(t, existing...)
-		if _, err := reported(soa, soa).Remove(t.Context(), first.planFull(2), passFence); err != nil {
+		if _, err := hostile(soa, soa).Remove(t.Context(), first.planFull(2), passFence); err != nil {
 			t.Errorf("withdrawn: %v", err)
 		}
 		s.expectRecords(t, existing...)
@@ -89,7 +89,7 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 			"another serial": {soa, "www.example.org. 60 IN A 192.0.2.1", "example.org. 300 IN SOA ns.example.org. host.example.org. 8 3600 600 86400 300"},
 			"no SOA":         {"www.example.org. 60 IN A 203.0.113.1"},
 		} {
-			if _, err := reported(lines...).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
+			if _, err := hostile(lines...).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
 				e.Reason != delivery.ReasonServerError {
 				t.Errorf("%s: %v", what, err)
 			}

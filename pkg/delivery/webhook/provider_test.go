@@ -446,7 +446,8 @@ func TestProvider_survivesWhatServersSend(t *testing.T) {
 		server := startPeer(t, c.answer)
 		began := time.Now()
 		failure := asError(t, connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = time.Second }).Health(t.Context()))
-		if elapsed := time.Since(began); elapsed > 20*time.Second || failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") {
+		if elapsed := time.Since(began); elapsed > 20*time.Second || failure.Reason != c.reason ||
+			strings.Contains(failure.Error(), "FOREIGN") {
 			t.Errorf("%s: %v after %s", what, failure, elapsed)
 		}
 		server.CloseClientConnections()

@@ -54,7 +54,8 @@ func TestKind_warnsOfPatternsWithoutARule_S13_1(t *testing.T) {
 		result := &warningTexts{}
 		ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), result)
 		must.Succeed(t, NewKind(verbs("create patch delete"), rules, nil).Check(ctx, newKey(pattern), &v1alpha1.UpdateKey{}))
-		if (len(result.texts) > 0) != warned || warned && !strings.HasPrefix(result.texts[0], "S13.1: spec.records[0].pattern: no rule gives") {
+		if (len(result.texts) > 0) != warned ||
+			warned && !strings.HasPrefix(result.texts[0], "S13.1: spec.records[0].pattern: no rule gives") {
 			t.Errorf("%s: %q", pattern, result.texts)
 		}
 	}

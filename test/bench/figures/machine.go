@@ -47,7 +47,7 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return elapsed, total, nil
 }
 
-// Quantile is in milliseconds, and sorts took.
+// Quantile is in milliseconds, and sorts elapsed.
 func Quantile(elapsed []time.Duration, q float64) float64 {
 	slices.Sort(elapsed)
 	return elapsed[min(len(elapsed)-1, int(q*float64(len(elapsed))))].Seconds() * 1e3

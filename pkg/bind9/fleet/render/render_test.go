@@ -143,7 +143,7 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// checkConf runs named-checkconf on a server's files. err is the error of rendering; said has the program's output
+// checkConf runs named-checkconf on a server's files. err is the error of rendering; result has the program's output
 // and error.
 func checkConf(ctx context.Context, t *testing.T, program, dir string, server render.Server) (result checked, err error) {
 	t.Helper()
