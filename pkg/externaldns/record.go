@@ -98,8 +98,8 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOurs reports whether a Record has this owner's labels, and fields of FieldManager.
-func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
+// IsOwned reports whether a Record has this owner's labels, and fields of FieldManager.
+func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
 			return entry.Manager == FieldManager && entry.Subresource == ""
@@ -116,7 +116,7 @@ func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 		r := &records[i]
 		fqdn, err := name.Parse(r.Spec.DomainName)
 		t, wrong := rdata.ParseType(r.Spec.Type)
-		if err != nil || wrong != nil || !m.IsOurs(r) || r.DeletionTimestamp != nil {
+		if err != nil || wrong != nil || !m.IsOwned(r) || r.DeletionTimestamp != nil {
 			continue
 		}
 		key := contract.Key{Name: fqdn, Type: t}

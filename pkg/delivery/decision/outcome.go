@@ -61,7 +61,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 			err = e
 		}
 	}
-	report.Failed = m.addAside(t.Plans, report.Failed, err == nil)
+	report.Failed = m.addUnlisted(t.Plans, report.Failed, err == nil)
 	plan := t.Plans[0]
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)

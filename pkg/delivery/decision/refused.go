@@ -67,7 +67,7 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 }
 
 // carriedOut: the planned RRsets were answered.
-func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}

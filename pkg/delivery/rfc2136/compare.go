@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-const maxTheirs = 256
+const maxForeign = 256
 
 // maxTransfer bounds the memory of a transfer, in octets on the wire: some four million records.
 const maxTransfer = 256 << 20

@@ -109,7 +109,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
 		p.last = plan.Zone
-		if p.foreign[plan.UID] = w.foreign; len(w.foreign) == 0 || len(w.foreign) > maxTheirs {
+		if p.foreign[plan.UID] = w.foreign; len(w.foreign) == 0 || len(w.foreign) > maxForeign {
 			delete(p.foreign, plan.UID)
 		}
 		p.mu.Unlock()
