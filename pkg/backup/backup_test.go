@@ -343,13 +343,13 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	store.Must(Take(t.Context(), s.where, newer))
 	s.store.Damaged = true // can be checked only while running
 	s.member.Stop()
-	begins := func(file, aheadOf string, says bool) serial.Serial {
+	begins := func(file, aheadOf string, named bool) serial.Serial {
 		t.Helper()
 		path, message, err := restoreBackup(t, file, func(r *Restore) { r.AheadOf = aheadOf })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(message, "by less, for lack of serials") != says {
+		if strings.Contains(message, "by less, for lack of serials") != named {
 			t.Errorf("of %s it says: %s", file, message)
 		}
 		again := startStore(t, path)

@@ -63,7 +63,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		current         string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone adopts it
-		says            string // texts of the Record's object, split by |; "": the object is gone; "?": unreadable
+		want            string // texts of the Record's object, split by |; "": the object is gone; "?": unreadable
 		wanted          []string
 		verdict         func(*Candidate) *Candidate
 		answer, refused []string
@@ -84,33 +84,33 @@ func TestChoose(t *testing.T) {
 		{name: "another object of the namespace takes over", current: "b ingress/b/y x.org A 192.0.2.2",
 			wanted: []string{inB + " x.org A 192.0.2.1"}, answer: []string{inB + " x.org A 192.0.2.1"}},
 		{name: "external-dns has dropped the holder's equal endpoint", current: "b ingress/b/web x.org A 192.0.2.2",
-			says: "x.org|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
+			want: "x.org|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
 			refused: []string{inA, "kept " + inB}},
 		{name: "external-dns has joined the holder's endpoint to another", current: "b ingress/b/web x.org A 192.0.2.2",
-			says: "X.org.|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"},
+			want: "X.org.|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"},
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA, "kept " + inB}},
 		{name: "the holder's address changes while external-dns names another object", current: "b ingress/b/web x.org A 192.0.2.2",
-			says: "y.org, x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"},
+			want: "y.org, x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"},
 			answer: []string{inB + " x.org A 192.0.2.9"}, refused: []string{inA, "kept " + inB}},
-		{name: "another address of the holder", current: "b ingress/b/web x.org A 192.0.2.2", says: "x.org|192.0.2.9|192.0.2.2",
+		{name: "another address of the holder", current: "b ingress/b/web x.org A 192.0.2.2", want: "x.org|192.0.2.9|192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2,192.0.2.9"}, answer: []string{inB + " x.org A 192.0.2.2,192.0.2.9"},
 			refused: []string{inA, "kept " + inB}},
 		{name: "a change of the holder that is refused removes nothing", current: "b ingress/b/web x.org A 192.0.2.2",
-			says: "x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, verdict: refusedIn("b"),
+			want: "x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, verdict: refusedIn("b"),
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA, inB}},
-		{name: "the holder's object cannot be read", current: "b ingress/b/web x.org A 192.0.2.2", says: "?",
+		{name: "the holder's object cannot be read", current: "b ingress/b/web x.org A 192.0.2.2", want: "?",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder's object has the name and none of the targets", current: "b httproute/b/web x.org A 192.0.2.2", says: "x.org",
+		{name: "the holder's object has the name and none of the targets", current: "b httproute/b/web x.org A 192.0.2.2", want: "x.org",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, answer: []string{"httproute/b/web x.org A 192.0.2.2"},
 			refused: []string{inA, "httproute/b/web"}},
 		{name: "the holder's object cannot be known", current: "b ingress/c/web x.org A 192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, answer: []string{"ingress/c/web x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder's name is taken off its object", current: "b ingress/b/web x.org A 192.0.2.2", says: "y.org|192.0.2.2",
+		{name: "the holder's name is taken off its object", current: "b ingress/b/web x.org A 192.0.2.2", want: "y.org|192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder wants a CNAME instead", current: "b ingress/b/web x.org A 192.0.2.2", says: "x.org",
+		{name: "the holder wants a CNAME instead", current: "b ingress/b/web x.org A 192.0.2.2", want: "x.org",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org CNAME lb.org"}, answer: []string{inB + " x.org CNAME lb.org"},
 			refused: []string{inA}},
-		{name: "its address stays until the CNAME is let in", current: "b ingress/b/web x.org A 192.0.2.2", says: "x.org",
+		{name: "its address stays until the CNAME is let in", current: "b ingress/b/web x.org A 192.0.2.2", want: "x.org",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org CNAME lb.org"}, verdict: undecided,
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
 		{name: "the holder has gone, and the other waits until its Record has", current: "b ingress/b/web x.org A 192.0.2.2",
@@ -118,14 +118,14 @@ func TestChoose(t *testing.T) {
 		{name: "the holder has gone, and the other has no form", current: "b ingress/b/web x.org A 192.0.2.2",
 			wanted: []string{inA + ` x.org A "heritage=external-dns"`}, refused: []string{inA}},
 		{name: "a pointer is of the object that has the address", current: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
-			says: "x.org|192.0.2.2", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"},
+			want: "x.org|192.0.2.2", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"},
 			answer: []string{inB + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA, "kept " + inB}},
 		{name: "its object has another address", current: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
-			says: "x.org|192.0.2.3", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA}},
+			want: "x.org|192.0.2.3", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA}},
 		{name: "external-dns has dropped a DNSEndpoint for a target of another", current: "b crd/b/x x.org A 192.0.2.2",
-			says: "x.org|192.0.2.2", answer: []string{"crd/b/x x.org A 192.0.2.2"}, refused: []string{"kept crd/b/x"}},
+			want: "x.org|192.0.2.2", answer: []string{"crd/b/x x.org A 192.0.2.2"}, refused: []string{"kept crd/b/x"}},
 		{name: "a DNSEndpoint has gone", current: "b crd/b/x x.org A 192.0.2.2"},
-		{name: "a DNSEndpoint is not read", current: "b crd/b/x x.org A 192.0.2.2", says: "?",
+		{name: "a DNSEndpoint is not read", current: "b crd/b/x x.org A 192.0.2.2", want: "?",
 			answer: []string{"crd/b/x x.org A 192.0.2.2"}},
 		{name: "a change that is refused removes nothing", current: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), answer: []string{inA + " x.org A 192.0.2.1"},
@@ -154,10 +154,10 @@ func TestChoose(t *testing.T) {
 			answer: []string{inA + " x.org CNAME lb.org"}, refused: []string{inA, inB}},
 		{name: "what no zone takes goes first", current: "!b ingress/b/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.1"}, verdict: refusedIn("b")},
-		{name: "it stays where the other is refused", current: "!b ingress/b/web x.org A 192.0.2.1", says: "x.org|192.0.2.1",
+		{name: "it stays where the other is refused", current: "!b ingress/b/web x.org A 192.0.2.1", want: "x.org|192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: refusedIn("a"), answer: []string{inB + " x.org A 192.0.2.1"},
 			refused: []string{inA, "kept " + inB}},
-		{name: "it stays until there is a verdict", current: "!b ingress/b/web x.org A 192.0.2.1", says: "?",
+		{name: "it stays until there is a verdict", current: "!b ingress/b/web x.org A 192.0.2.1", want: "?",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: undecided, answer: []string{inB + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
 		{name: "without a wish what stands goes", current: "a ingress/a/web x.org A 192.0.2.1"},
@@ -186,11 +186,11 @@ func TestChoose(t *testing.T) {
 				})
 				var answer, refused []string
 				got, left := chooseAmong(own.ReadExisting(records), endpoints, func(asked *Candidate) *Candidate {
-					if asked.Asker != "" && c.says == "?" {
+					if asked.Asker != "" && c.want == "?" {
 						return asked
 					}
 					if asked.Asker != "" {
-						asked.KeepTargets(strings.Split(c.says, "|"))
+						asked.KeepTargets(strings.Split(c.want, "|"))
 					}
 					if asked.Record == nil || asked.Err != nil {
 						return asked

@@ -585,7 +585,7 @@ func (w *world) listHoldingKeys() []law.Key {
 
 func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	printf := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	var z *zoneObject
 	var o object
 	if len(d.CmdArgs) > 1 && d.CmdArgs[1].Key != "grep" {
@@ -598,19 +598,19 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	switch d.CmdArgs[0].Key {
 	case "record":
 		if r := w.records[o]; r != nil {
-			say("%s", describePlacement(&r.placed))
+			printf("%s", describePlacement(&r.placed))
 		}
 	case "zone":
-		say("%s", strings.TrimSuffix(zoneLine(z), "\n"))
+		printf("%s", strings.TrimSuffix(zoneLine(z), "\n"))
 		if z.delegated.Message != "" && z.delegated.Reason != law.ReasonStandalone {
-			say("  Delegated: %s", z.delegated.Message)
+			printf("  Delegated: %s", z.delegated.Message)
 		}
 		if !z.zone.Pending {
-			say("  Servable: %s", z.servable.Message)
+			printf("  Servable: %s", z.servable.Message)
 			h := w.holdingOf(z.zone)
-			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
+			printf("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
 			if h.Held != nil {
-				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)),
+				printf("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)),
 					z.zone.MaxDeletePercent)
 			}
 		}
@@ -621,20 +621,20 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				for _, c := range o.Claims {
 					text += " " + describeClaim(c)
 				}
-				say("%s:%s", k.Owner, text)
+				printf("%s:%s", k.Owner, text)
 			}
 		}
 		slices.Sort(lines)
 	case "members":
 		for k := range w.facts {
 			if k.Zone == z.zone.UID && k.Kind == law.KindMember {
-				say("%s %s/%s %s", k.Owner, k.Namespace, k.Object, w.records[object{k.Namespace, k.Object}].placed.Admission)
+				printf("%s %s/%s %s", k.Owner, k.Namespace, k.Object, w.records[object{k.Namespace, k.Object}].placed.Admission)
 			}
 		}
 		slices.Sort(lines)
 	case "entries":
 		for e := range w.views[z.zone.UID].Entries() {
-			say("%s", strings.ReplaceAll(e.String(), "\t", " "))
+			printf("%s", strings.ReplaceAll(e.String(), "\t", " "))
 		}
 	case "journal":
 		for _, s := range w.journal[z.zone.UID] {
@@ -658,14 +658,14 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				}
 				text += fmt.Sprintf(" ttl(%s %s: %s>%s)", c.Owner, c.Type, was, is)
 			}
-			say("%s", text)
+			printf("%s", text)
 		}
 	case "waiting":
 		for k := range w.waiting {
 			if k.fqdn.IsZero() {
-				say("%s for %s", k.object, k.ref)
+				printf("%s for %s", k.object, k.ref)
 			} else {
-				say("%s at %s", k.object, k.fqdn)
+				printf("%s at %s", k.object, k.fqdn)
 			}
 		}
 		slices.Sort(lines)

@@ -49,7 +49,7 @@ type nameClaim struct {
 // speech is another tenant's datum for a claimed name.
 type speech struct {
 	claim *nameClaim
-	said  *datum
+	datum *datum
 	// asked is the question, and via the datum that led from the name to said.
 	asked string
 	via   *datum
@@ -316,8 +316,8 @@ func (l *listener) judgeDatum(what string, d, via *datum) {
 	if d.by == nil || l.permitsDatum(d) || via != nil && l.choseTarget(via, d) {
 		return
 	}
-	if !slices.ContainsFunc(l.received, func(s speech) bool { return s.said == d && s.asked == what && s.via == via }) {
-		s := speech{claim: l.claim, said: d, asked: what, via: via}
+	if !slices.ContainsFunc(l.received, func(s speech) bool { return s.datum == d && s.asked == what && s.via == via }) {
+		s := speech{claim: l.claim, datum: d, asked: what, via: via}
 		if z := l.forest[d.owner]; z != nil {
 			s.cut = z.cut
 		}
@@ -418,9 +418,9 @@ func (l *listener) mindsPointer(from *datum, to name.Name) bool {
 }
 
 func (s *speech) classOf() string {
-	said, via, base := s.said, s.via, baseOf(s.said)
+	datum, via, base := s.datum, s.via, baseOf(s.datum)
 	age, where := "a younger ", " below"
-	if said.by.came <= s.claim.came {
+	if datum.by.came <= s.claim.came {
 		age = "an older "
 	}
 	if base == s.claim.name {
@@ -430,10 +430,10 @@ func (s *speech) classOf() string {
 	}
 	switch {
 	case via != nil && via.by.own && via.rtype == rdata.NS && via.owner == via.by.zone.FQDN():
-		if said.by.zone.UID != via.by.zone.UID {
+		if datum.by.zone.UID != via.by.zone.UID {
 			return "an address in a zone below of a server of the apex"
 		}
-		if len(said.by.shared) > 0 {
+		if len(datum.by.shared) > 0 {
 			return "a shared address of a server of the apex"
 		}
 		return "an address of a server of the apex"
@@ -443,28 +443,28 @@ func (s *speech) classOf() string {
 		return "what the tenant points to below its name"
 	case via != nil:
 		return "what NS of a third point to"
-	case said.by.ends:
+	case datum.by.ends:
 		return "a zone in its period"
-	case max(said.by.ruled, s.claim.ruled) > max(said.by.wrote, s.claim.came):
+	case max(datum.by.ruled, s.claim.ruled) > max(datum.by.wrote, s.claim.came):
 		return "what former rules let in"
-	case len(said.by.shared) > 0:
+	case len(datum.by.shared) > 0:
 		return "a shared record"
 	case len(s.claim.shared) > 0:
 		return "a record at a shared claim"
-	case said.by.moved || s.claim.moved:
+	case datum.by.moved || s.claim.moved:
 		return "what cascades brought"
-	case said.by.zone.UID != s.claim.zone.UID:
+	case datum.by.zone.UID != s.claim.zone.UID:
 		return "a record above the zone of the claim"
-	case said == s.cut:
+	case datum == s.cut:
 		return age + "zone" + where
-	case said.owner != base:
+	case datum.owner != base:
 		return age + "underscore name or wildcard" + where
-	case said.rtype == rdata.NS || said.rtype == rdata.DNAME || said.rtype == rdata.DS:
+	case datum.rtype == rdata.NS || datum.rtype == rdata.DNAME || datum.rtype == rdata.DS:
 		return age + "cut" + where
-	case said.rtype == rdata.CNAME && s.asked == "CAA":
+	case datum.rtype == rdata.CNAME && s.asked == "CAA":
 		return age + "CAA" + where
 	}
-	return age + said.rtype.String() + where
+	return age + datum.rtype.String() + where
 }
 
 func baseOf(d *datum) name.Name {
@@ -477,7 +477,7 @@ func baseOf(d *datum) name.Name {
 }
 
 func (s *speech) describeSpeech() string {
-	text := fmt.Sprintf("%s: %s %s of %s for %s of %s", s.classOf(), s.said.owner, s.said.rtype, s.said.by.namespace, s.claim.name,
+	text := fmt.Sprintf("%s: %s %s of %s for %s of %s", s.classOf(), s.datum.owner, s.datum.rtype, s.datum.by.namespace, s.claim.name,
 		s.claim.namespace)
 	if s.via != nil {
 		text += fmt.Sprintf(", by %s %s of %s", s.via.owner, s.via.rtype, s.via.by.namespace)

@@ -696,7 +696,7 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	b.Settle()
 	b.waitPeriods()
 	before := b.getZone()
-	says := func(want string) {
+	expect := func(want string) {
 		t.Helper()
 		z := b.expectHeld(true)
 		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
@@ -710,12 +710,12 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	if len(received.texts) != 1 || !strings.HasPrefix(received.texts[0], "S7.8: zone example.org. is held from now on: the zone's own ") {
 		t.Errorf("the client is told %q", received.texts)
 	}
-	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
+	expect("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
 	b.deleteRecords("infra", "r", 1, 6)
-	says("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 6 RRsets are missing")
+	expect("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 6 RRsets are missing")
 	b.deleteRecords("infra", "r", 7, 7)
 	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
-	says("7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 6 RRsets are missing")
+	expect("7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 6 RRsets are missing")
 	b.fillRecords("infra", "r", 1)
 	b.expectHeld(false)
 	b.MustBeClean()

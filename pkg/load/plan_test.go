@@ -139,7 +139,7 @@ mail	3600	IN	A	192.0.2.4
 func TestPlan_losesOneTimerAlone(t *testing.T) {
 	for timers, want := range map[string]struct {
 		spec [3]int32
-		says string
+		want string
 	}{
 		"3600 7200 604800": {[3]int32{3600, 1800, 604800}, "spec.retry: Invalid value: 7200: must be less than refresh (3600), " +
 			"or a failed refresh waits longer than a good one (S6.6); loaded with 1800, the other timers as in the file"},
@@ -163,8 +163,8 @@ func TestPlan_losesOneTimerAlone(t *testing.T) {
 			}
 		}
 		got := [3]int32{*p.spec.Refresh, *p.spec.Retry, *p.spec.Expire}
-		if got != want.spec || !strings.Contains(strings.Join(messages, "\n"), want.says) {
-			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, messages, want.says)
+		if got != want.spec || !strings.Contains(strings.Join(messages, "\n"), want.want) {
+			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, messages, want.want)
 		}
 	}
 }

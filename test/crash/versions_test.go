@@ -50,12 +50,12 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 	if log := one.Log(); !strings.Contains(log, "for programs that know format 99 or later") {
 		t.Errorf("it does not say why it ends:\n%s", keepLastLines(dropUsualLines(log), 10))
 	}
-	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, and this kubizone knows"} {
+	for field, want := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, and this kubizone knows"} {
 		written := must.Get(etcd.Put(ctx, config, string(must.Get(json.Marshal(newer(field)))(t))))(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := kuberig.StartServer(short, one.dir, one.config)
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "start a version that knows it") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "start a version that knows it") {
 			t.Errorf("%s 99: the server says %v", field, err)
 		}
 		if message, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(message, "99") {

@@ -399,7 +399,7 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, "example.net.yaml"), []byte(zone), 0o600))
 		return u.runClient(nil, filepath.Join(python, "octodns-sync"), "--config-file", config, "--doit", "--force")
 	}
-	for _, step := range []struct{ zone, then, says string }{
+	for _, step := range []struct{ zone, then, want string }{
 		{"www: {type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2]}\nmail: {type: TXT, ttl: 60, value: v=spf1 -all}\n",
 			`mail.example.net. TXT 60 "v=spf1 -all"; www.example.net. A 60 192.0.2.1 192.0.2.2`, "Create"},
 		{"www: {type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2]}\nmail: {type: TXT, ttl: 60, value: v=spf1 -all}\n",
@@ -407,7 +407,7 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 		{"www: {type: A, ttl: 90, value: 192.0.2.3}\n", "www.example.net. A 90 192.0.2.3", "Update"},
 	} {
 		message, err := sync(step.zone)
-		if then := u.readRecords("dns"); err != nil || then != step.then || !strings.Contains(message, step.says) {
+		if then := u.readRecords("dns"); err != nil || then != step.then || !strings.Contains(message, step.want) {
 			t.Fatalf("octoDNS: %v, dns has %s, want %s\n%s", err, then, step.then, message)
 		}
 	}
@@ -426,7 +426,7 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	key := u.makeKey("team-a", "ansible", "", "*.example.net.")
 	task := readFormat(t, "ansible", netip.MustParseAddrPort(u.dns), "example.net", key, false)
 	playbook := filepath.Join(t.TempDir(), "play.yaml")
-	for _, step := range []struct{ task, says, then string }{
+	for _, step := range []struct{ task, want, then string }{
 		{task, "changed=1 ", "www.example.net. A 3600 192.0.2.80"},
 		{task, "changed=0 ", "www.example.net. A 3600 192.0.2.80"},
 		{strings.ReplaceAll(task, "192.0.2.80", "192.0.2.81"), "changed=1 ", "www.example.net. A 3600 192.0.2.81"},
@@ -436,8 +436,8 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 			strings.ReplaceAll("  "+strings.TrimSpace(step.task), "\n", "\n  ")
 		must.Succeed(t, os.WriteFile(playbook, []byte(text), 0o600))
 		message, err := u.runClient([]string{"ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8"}, program, playbook)
-		if then := u.readRecords("team-a"); err != nil || !strings.Contains(message, step.says) || then != step.then {
-			t.Errorf("%v, team-a has %s, want %s and %s\n%s", err, then, step.then, step.says, message)
+		if then := u.readRecords("team-a"); err != nil || !strings.Contains(message, step.want) || then != step.then {
+			t.Errorf("%v, team-a has %s, want %s and %s\n%s", err, then, step.then, step.want, message)
 		}
 	}
 }

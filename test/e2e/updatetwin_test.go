@@ -250,7 +250,7 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 		messages = 3000
 	}
 	// The primary has a change milliseconds after the answer.
-	readOurs := func() (values []string) {
+	readLocal := func() (values []string) {
 		serial := uint32(must.Get(zones.Get(t.Context(), "example-org", metav1.GetOptions{}))(t).Status.Serial)
 		waitUntil(t, "the primary has the serial of the Zone", func() bool {
 			has := w.transferZone(1)[0].(*mdns.SOA).Serial
@@ -259,7 +259,7 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 		})
 		return values
 	}
-	before := readOurs()
+	before := readLocal()
 	for i := range messages {
 		m := w.makeOwnMessage()
 		remote, local := w.sendMessage(0, m), w.sendMessage(1, m)
@@ -267,7 +267,7 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[remote],
 				mdns.RcodeToString[local], m)
 		}
-		after := readOurs()
+		after := readLocal()
 		if local == mdns.RcodeRefused {
 			if refused++; !slices.Equal(after, before) {
 				t.Fatalf("message %d of seed %d is refused\n%v\nthe server had\n%q\nand has\n%q", i, seed, m, before, after)

@@ -189,11 +189,11 @@ func (op *operation) drawDS(r *rand.Rand, ns, name string) {
 		if err != nil {
 			return nil, err
 		}
-		var says *v1alpha1.ZoneDNSSECStatus // merging an empty list would keep the old DS
+		var dnssec *v1alpha1.ZoneDNSSECStatus // merging an empty list would keep the old DS
 		if len(ds) > 0 {
-			says = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // FQDN may change before the write arrives
+			dnssec = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // FQDN may change before the write arrives
 		}
-		patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": says}})
+		patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": dnssec}})
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func largeObjects(t *testing.T, a *arena) {
 		_, err := owner.zones().Patch(ctx, "wide", kind, []byte(body), options)
 		return err
 	}
-	says := func(what string, err error, parts ...string) {
+	expect := func(what string, err error, parts ...string) {
 		t.Helper()
 		expectRefusal(t, what, err, invalid)
 		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.10") {
@@ -49,8 +49,8 @@ func largeObjects(t *testing.T, a *arena) {
 	for i := range 900 {
 		rules = append(rules, fmt.Sprintf(`{"namespace":%q,"records":[{"pattern":"%05d%s.%s"}]}`, platform, i, strings.Repeat("a", 50), strings.Repeat("b", 60)))
 	}
-	says("130 KB of rules", patch(types.MergePatchType, `{"spec":{"delegations":[`+strings.Join(rules, ",")+`]}}`, metav1.PatchOptions{}), "spec: Too long", "65536", "child zones")
-	says("100 KB of annotations", patch(types.MergePatchType, `{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 100_000)+`"}}}`, metav1.PatchOptions{}), "metadata: Too long", "annotations")
+	expect("130 KB of rules", patch(types.MergePatchType, `{"spec":{"delegations":[`+strings.Join(rules, ",")+`]}}`, metav1.PatchOptions{}), "spec: Too long", "65536", "child zones")
+	expect("100 KB of annotations", patch(types.MergePatchType, `{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 100_000)+`"}}}`, metav1.PatchOptions{}), "metadata: Too long", "annotations")
 	var labels []string
 	for i := range 150 {
 		labels = append(labels, fmt.Sprintf("%q:\"x\"", fmt.Sprintf("l%03d%s", i, strings.Repeat("l", 50))))
@@ -62,7 +62,7 @@ func largeObjects(t *testing.T, a *arena) {
 			break
 		}
 	}
-	says("forty managers of the same fields", err, "metadata.managedFields: Too long", "fewer field managers")
+	expect("forty managers of the same fields", err, "metadata.managedFields: Too long", "fewer field managers")
 	is := must.Get(owner.zones().Get(ctx, "wide", metav1.GetOptions{}))(t)
 	if n := is.Size(); n > 96<<10 {
 		t.Errorf("the Zone takes %d octets", n)
@@ -80,7 +80,7 @@ func largeObjects(t *testing.T, a *arena) {
 	}
 	large.Annotations = map[string]string{"a": strings.Repeat("x", 100_000)}
 	_, err = owner.records().Create(ctx, large, metav1.CreateOptions{})
-	says("a record of 180 KB", err, "metadata: Too long")
+	expect("a record of 180 KB", err, "metadata: Too long")
 }
 
 const glutton = "glutton"

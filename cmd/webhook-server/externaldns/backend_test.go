@@ -135,12 +135,12 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-func expectStatus(t *testing.T, what string, err error, want int, says ...string) {
+func expectStatus(t *testing.T, what string, err error, want int, part ...string) {
 	t.Helper()
 	if statusOf(err) != want {
 		t.Errorf("%s: %v, want %d", what, err, want)
 	}
-	for _, text := range says {
+	for _, text := range part {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v, want it to say %q", what, err, text)
 		}
@@ -260,7 +260,7 @@ func TestApply_withoutAForm(t *testing.T) {
 	backend := openBackend(t, Config{URL: url})
 	for _, c := range []struct {
 		set  protocol.RRset
-		says string
+		want string
 	}{
 		{makeSet(t, "@", rdata.CAA, `0 issue "ca.example"`), "external-dns has no form for CAA"},
 		{makeSet(t, "www", rdata.HTTPS, `1 . alpn="h2"`), "external-dns has no form for HTTPS"},
@@ -269,7 +269,7 @@ func TestApply_withoutAForm(t *testing.T) {
 		{makeSet(t, "@", rdata.NS, "ns.example.net."), "apexNS: Skip"},
 		{makeSet(t, "text", rdata.TXT, "\"caf\u00e9\""), "printable ASCII"},
 	} {
-		expectStatus(t, c.set.Type.String(), applyOne(t, backend, c.set), http.StatusBadRequest, c.says)
+		expectStatus(t, c.set.Type.String(), applyOne(t, backend, c.set), http.StatusBadRequest, c.want)
 		c.set.Data = nil
 		expectStatus(t, c.set.Type.String()+" removed", applyOne(t, backend, c.set), 0)
 	}

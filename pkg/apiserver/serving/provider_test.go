@@ -419,7 +419,7 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		spoil func(data, other map[string][]byte)
-		says  string
+		want  string
 	}{
 		"a key is missing": {func(data, _ map[string][]byte) { delete(data, authorityKeyKey) }, `["ca.key"]`},
 		"no PEM":           {func(data, _ map[string][]byte) { data[leafCertKey] = []byte("x") }, "tls.crt and tls.key: the certificate is not PEM"},
@@ -440,8 +440,8 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 			test.spoil(secret.Data, other.readSecret().Data)
 			must.Succeed(t, c.core.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, secret, namespace))
 			err := c.startReplica().RunOnce(t.Context())
-			if err == nil || !strings.Contains(err.Error(), namespace+"/"+secretName) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "delete it") {
-				t.Errorf("a new replica says %v, want %q", err, test.says)
+			if err == nil || !strings.Contains(err.Error(), namespace+"/"+secretName) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "delete it") {
+				t.Errorf("a new replica says %v, want %q", err, test.want)
 			}
 			if err := p.RunOnce(t.Context()); err != nil {
 				t.Errorf("a replica that serves: %v", err)

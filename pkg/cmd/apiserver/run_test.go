@@ -292,7 +292,7 @@ func testEntrance(t *testing.T, r *running) {
 		client  *http.Client
 		headers map[string]string
 		code    int
-		says    string
+		want    string
 	}{
 		"headers, no certificate": {r.makeClient(t, nil, ""), makeAdminHeaders(), http.StatusUnauthorized, ""},
 		"headers, front proxy":    {r.makeClient(t, k.proxies, allowedProxy), makeAdminHeaders(), http.StatusOK, ""},
@@ -323,8 +323,8 @@ func testEntrance(t *testing.T, r *running) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if code, body := sendRequest(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code ||
-				!strings.Contains(body, c.says) {
-				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.says, body)
+				!strings.Contains(body, c.want) {
+				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.want, body)
 			}
 		})
 	}
@@ -423,7 +423,7 @@ func TestRun_refusesToStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*kube)
 		arguments []string
-		says      []string
+		want      []string
 	}{
 		"any client may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
 		"port taken": {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied},
@@ -445,7 +445,7 @@ func TestRun_refusesToStart(t *testing.T) {
 			if err == nil {
 				t.Fatal("it ran")
 			}
-			for _, want := range c.says {
+			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q does not say %q", err, want)
 				}

@@ -40,9 +40,9 @@ func runBefore(t *testing.T, answer http.HandlerFunc) string {
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	local := &rest.Config{Host: server.URL}
-	out, said := io.Pipe()
+	out, output := io.Pipe()
 	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
-		HealthListen: netip.MustParseAddrPort("127.0.0.1:0"), Records: local, Local: local, Out: said}
+		HealthListen: netip.MustParseAddrPort("127.0.0.1:0"), Records: local, Local: local, Out: output}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()
@@ -97,7 +97,7 @@ func serveRequest(t *testing.T, by http.Handler, method, path, body string) *htt
 // E3, X4: whatever an unavailable API or a proxy before it answers, external-dns gets a 5xx or a correct answer
 // within ten seconds, never an answer that makes it remove records.
 func TestRun_whileTheServerIsAway(t *testing.T) {
-	say := func(code int, body string) http.HandlerFunc {
+	answer := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Retry-After", "3600")
@@ -108,7 +108,7 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 	listAlone := func(then http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records") {
-				say(http.StatusOK, existingText)(w, r)
+				answer(http.StatusOK, existingText)(w, r)
 				return
 			}
 			then(w, r)
@@ -121,15 +121,15 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 		lists  bool
 	}{
 		"nothing listens":                 {nil, false},
-		"503":                             {say(http.StatusServiceUnavailable, "service unavailable"), false},
-		"429":                             {say(http.StatusTooManyRequests, "{}"), false},
-		"401":                             {say(http.StatusUnauthorized, "{}"), false},
-		"403":                             {say(http.StatusForbidden, `{"kind":"Status","code":403,"reason":"Forbidden"}`), false},
-		"404, as without an APIService":   {say(http.StatusNotFound, "404 page not found"), false},
-		"200, of something else":          {say(http.StatusOK, "<html>"), false},
+		"503":                             {answer(http.StatusServiceUnavailable, "service unavailable"), false},
+		"429":                             {answer(http.StatusTooManyRequests, "{}"), false},
+		"401":                             {answer(http.StatusUnauthorized, "{}"), false},
+		"403":                             {answer(http.StatusForbidden, `{"kind":"Status","code":403,"reason":"Forbidden"}`), false},
+		"404, as without an APIService":   {answer(http.StatusNotFound, "404 page not found"), false},
+		"200, of something else":          {answer(http.StatusOK, "<html>"), false},
 		"no answer":                       {hanging, false},
-		"a list, and 503 to all else":     {listAlone(say(http.StatusServiceUnavailable, "")), true},
-		"a list, and 500 to all else":     {listAlone(say(http.StatusInternalServerError, "")), true},
+		"a list, and 503 to all else":     {listAlone(answer(http.StatusServiceUnavailable, "")), true},
+		"a list, and 500 to all else":     {listAlone(answer(http.StatusInternalServerError, "")), true},
 		"a list, and no answer otherwise": {listAlone(hanging), true},
 	} {
 		t.Run(what, func(t *testing.T) {

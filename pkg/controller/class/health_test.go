@@ -82,7 +82,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 				ctx, end := runController(t, client, Config{
 					Views: views, Providers: webhooks(provider, "elsewhere"),
 				})
-				says := func(when string, status metav1.ConditionStatus, reason, message string) {
+				expect := func(when string, status metav1.ConditionStatus, reason, message string) {
 					t.Helper()
 					synctest.Wait()
 					now := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
@@ -97,7 +97,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 					}
 				}
 				time.Sleep(2 * time.Second)
-				says("at the start", c.status, c.reason, c.message)
+				expect("at the start", c.status, c.reason, c.message)
 				if c.status == metav1.ConditionTrue {
 					time.Sleep(21 * time.Minute)
 					if n := provider.asked.Load(); c.health == refused && n > 2 {
@@ -111,7 +111,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 					provider.health.Store(&none)
 					provider.delivers.Store(&none)
 					time.Sleep(time.Duration(c.then-5) * time.Minute)
-					says("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
+					expect("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
 					one, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
 					if err != nil || !meta.IsStatusConditionTrue(one.Items[0].Status.Conditions, v1alpha1.ConditionReady) {
 						t.Errorf("the zone waits for its own time: %+v, %v", one.Items[0].Status, err)

@@ -337,7 +337,7 @@ func TestReadPeers(t *testing.T) {
 	}
 	for what, test := range map[string]struct {
 		block v1alpha1.TransferProvider
-		says  string
+		want  string
 	}{
 		"no Secret":            {v1alpha1.TransferProvider{TSIGSecretRef: ref("none")}, "none"},
 		"no value":             {v1alpha1.TransferProvider{TSIGSecretRef: ref("empty")}, `data["secret"]`},
@@ -347,7 +347,7 @@ func TestReadPeers(t *testing.T) {
 		"no address to tell":   {v1alpha1.TransferProvider{AlsoNotify: []string{"ns.example"}}, "transfer.alsoNotify[0]"},
 		"no name of a catalog": {v1alpha1.TransferProvider{CatalogZone: "a..b."}, "transfer.catalogZone"},
 	} {
-		if _, err := ReadPeers(of(test.block), get); err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "canary") {
+		if _, err := ReadPeers(of(test.block), get); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -50,8 +50,8 @@ func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
 	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
 		err := NewKind(has, noRules, nil).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
-		said := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
-		if (err == nil) != (lacks == "") || err != nil && !said {
+		warned := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
+		if (err == nil) != (lacks == "") || err != nil && !warned {
 			t.Errorf("with %q: %v", has, err)
 		}
 	}

@@ -616,7 +616,7 @@ func testClasses(t *testing.T, s *server) {
 		zone.Namespace, zone.Spec.DNSClassRefs = "classed", refs
 		return zone
 	}
-	ours, foreign, later := v1alpha1.DNSClassReference{Name: "ours"}, v1alpha1.DNSClassReference{Name: "theirs"}, v1alpha1.DNSClassReference{Name: "later"}
+	allowed, foreign, later := v1alpha1.DNSClassReference{Name: "ours"}, v1alpha1.DNSClassReference{Name: "theirs"}, v1alpha1.DNSClassReference{Name: "later"}
 	servers := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "theirs"}
 	refused := func(err error) {
 		t.Helper()
@@ -625,13 +625,13 @@ func testClasses(t *testing.T, s *server) {
 		}
 	}
 	// S1.9: a class without the view that the Zone names; the controller checks a view from zoneRef.
-	inside := in("c0", ours)
+	inside := in("c0", allowed)
 	inside.Spec.View = "inside"
 	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.9)`) {
 		t.Errorf("%v", err)
 	}
 	// S11.30: a Bind9Cluster belongs to the namespace, existing or not.
-	c1, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{})
+	c1, err := zones.Create(ctx, in("c1", allowed, later, servers), metav1.CreateOptions{})
 	if err != nil || *c1.Spec.TTL != 77 {
 		t.Fatalf("%v, ttl %v", err, c1.Spec.TTL)
 	}
@@ -642,7 +642,7 @@ func testClasses(t *testing.T, s *server) {
 	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 5 {
 		t.Errorf("S6.5: an update without a ttl: %v, %v", err, again.Spec.TTL)
 	}
-	put := in("c1", later, ours, servers)
+	put := in("c1", later, allowed, servers)
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
 		t.Errorf("S6.5: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
@@ -660,7 +660,7 @@ func testClasses(t *testing.T, s *server) {
 	servedBy(c1, nil, "ns.class.example.")
 	none, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"nameServers":null,"dnsClassRefs":[{"kind":"DNSClass","name":"ours"}]}}`), metav1.PatchOptions{})
 	servedBy(none, err)
-	own := in("c6", ours)
+	own := in("c6", allowed)
 	own.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.own.example."}}
 	own, err = zones.Create(ctx, own, metav1.CreateOptions{})
 	servedBy(own, err, "ns.own.example.")
@@ -678,7 +678,7 @@ func testClasses(t *testing.T, s *server) {
 		t.Errorf("no class: %v, %v", err, made.Spec.TTL)
 	}
 	for _, options := range []metav1.CreateOptions{{}, {DryRun: []string{metav1.DryRunAll}}} {
-		_, err := zones.Create(ctx, in("c2", ours, foreign), options)
+		_, err := zones.Create(ctx, in("c2", allowed, foreign), options)
 		refused(err)
 	}
 	add := []byte(`{"spec":{"dnsClassRefs":[{"kind":"DNSClass","name":"ours"},{"kind":"DNSClass","name":"theirs"}]}}`)

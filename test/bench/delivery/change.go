@@ -202,10 +202,10 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 	elapsed := map[string][]time.Duration{}
 	for round := range s.plan.Rounds {
 		if round >= fewestRounds && time.Since(began) > s.plan.Time {
-			s.say("no time for more than %d rounds", round)
+			s.printf("no time for more than %d rounds", round)
 			break
 		}
-		s.say("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
+		s.printf("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
 		into.Header.Rounds++
 		got := map[string]sample{}
 		for i := range arms {
