@@ -50,10 +50,10 @@ type nameClaim struct {
 type speech struct {
 	claim *nameClaim
 	datum *datum
-	// asked is the question, and via the datum that led from the name to said.
+	// asked is the question, and via the datum between the name and this one.
 	asked string
 	via   *datum
-	// cut is the delegation of the zone with said.
+	// cut is the delegation of the zone with datum.
 	cut *datum
 }
 

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// written answers as a test says.
+// healthMemory answers as a test says.
 type healthMemory struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]
