@@ -107,7 +107,7 @@ func (q *eventQueue) addEvent(e queuedEvent) {
 	}
 }
 
-func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
+func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count == 0 {
@@ -174,24 +174,24 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNews reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard (S4.25,
+// announceNotices reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard (S4.25,
 // S4.26).
-func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
+func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	for _, x := range news {
+	for _, x := range notices {
 		if a.isRepeated(fmt.Sprint(o.UID, " ", x.Reason, " ", x.Name, " ", x.Namespace)) {
 			continue
 		}
 		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: x.Reason}
 		switch x.Reason {
-		case law.NewsNameHidden:
+		case law.NoticeNameHidden:
 			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records that underscore rules let "+
 				"in stand below it (S4.25; write a record there, or narrow the rule)"
-		case law.NewsHostTaken:
+		case law.NoticeHostTaken:
 			e.action, e.note = actionTake, x.Name.String()+" is taken by another namespace, and records of namespace "+
 				o.Namespace+" lead there (S4.26; let the records name another host, or reserve the name)"
 		}
@@ -208,8 +208,8 @@ func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 func (a *announcer) writeQueued(ctx context.Context) {
 	limit := rate.NewLimiter(queuedRate, queuedRate)
 	for limit.Wait(ctx) == nil {
-		e, ok := a.queue.takeNext()
-		for ; !ok; e, ok = a.queue.takeNext() {
+		e, ok := a.queue.dequeueEvent()
+		for ; !ok; e, ok = a.queue.dequeueEvent() {
 			select {
 			case <-ctx.Done():
 				return

@@ -110,12 +110,12 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 }
 
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
-	ours := *config
+	serving := *config
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
 	// Version and gates are global in the process.
-	config.EffectiveVersion, config.FeatureGate = ours.EffectiveVersion, ours.FeatureGate
+	config.EffectiveVersion, config.FeatureGate = serving.EffectiveVersion, serving.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}

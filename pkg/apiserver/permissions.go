@@ -120,7 +120,7 @@ type need struct {
 
 // run checks until no permission is missing. It does not notice a later revocation.
 func (p *permissions) run(ctx context.Context) {
-	var told string
+	var logged string
 	for {
 		err := p.askPermissions(ctx)
 		if ctx.Err() != nil {
@@ -132,8 +132,8 @@ func (p *permissions) run(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		if text := err.Error(); text != told {
-			told = text
+		if text := err.Error(); text != logged {
+			logged = text
 			klog.FromContext(ctx).Error(err, "This server may not do at kube-apiserver what it needs; it asks again until it may",
 				"pause", permissionsPause)
 		}

@@ -123,7 +123,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		NameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
 		Terminating:  s.namespaces.isTerminating,
 		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
-		News:         func(o *v1alpha1.Zone, news []law.News) { s.announcer.announceNews(o, news) },
+		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
 	})
@@ -168,7 +168,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
+	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
+		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
 	items := direct.Config{Admission: config.AdmissionControl, Authorizer: actingAuthorizer{s.authorizer},
 		AuditSink: config.AuditBackend, AuditPolicy: config.AuditPolicyRuleEvaluator}
 	return s.installGroups(registry, options, of, items)

@@ -24,13 +24,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// ours adds the ledger's storage decorator to upstream's RESTOptionsGetter (A1).
-type ours struct {
+// restOptions adds the ledger's storage decorator to upstream's RESTOptionsGetter (A1).
+type restOptions struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator
 }
 
-func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	options, err := o.RESTOptionsGetter.GetRESTOptions(resource, example)
 	options.Decorator = o.decorator
 	return options, err

@@ -58,8 +58,8 @@ type Error struct {
 	Code string
 	// Message is for users, without a secret or a foreign answer's body.
 	Message string
-	// Said is the provider's text: printable, short, without a secret, for operators only (S6.13).
-	Said string
+	// Detail is the provider's text: printable, short, without a secret, for operators only (S6.13).
+	Detail string
 	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison
 	// retries permanently refused RRsets too.
 	Permanent bool

@@ -120,11 +120,11 @@ type Plan struct {
 	Uncertain bool
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Owed and History of an Uncertain plan name the RRsets that may be ours. Owed are refused or half written; of all
-	// others in Changes, Before was confirmed. If nil, they are too many to list. History has the changes of each
-	// serial since the earliest that may be at the provider; nil if unknown.
-	Owed    []RRsetKey
-	History []dns.Change
+	// Unconfirmed and History of an Uncertain plan name the RRsets that may be ours. Owed are refused or half written;
+	// of all others in Changes, Before was confirmed. If nil, they are too many to list. History has the changes of
+	// each serial since the earliest that may be at the provider; nil if unknown.
+	Unconfirmed []RRsetKey
+	History     []dns.Change
 	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
 	Forgotten bool
 	// Named: Changes of a Forgotten plan names them nevertheless, without their data.

@@ -121,14 +121,14 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Said is Error.Said, not stored. Stored: the failure was read from an object that tenants can write.
-	Said   string
+	// Detail is Error.Detail, not stored. Stored: the failure was read from an object that tenants can write.
+	Detail string
 	Stored bool
 	// Time is the time of the first failure in a row with this reason.
 	Time time.Time
 }
 
-// Alike compares all fields except Time, Said and Stored.
+// Alike compares all fields except Time, Detail and Stored.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other

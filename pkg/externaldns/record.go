@@ -99,33 +99,33 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOurs reports whether a Record has this owner's labels, and fields of FieldManager.
-func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
+// IsOwned reports whether a Record has this owner's labels, and fields of FieldManager.
+func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
 			return entry.Manager == FieldManager && entry.Subresource == ""
 		})
 }
 
-// Standing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
-type Standing map[contract.Key]*v1alpha1.Record
+// Existing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
+type Existing map[contract.Key]*v1alpha1.Record
 
-// ReadStanding selects the owner's Records.
-func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
-	standing := Standing{}
+// ReadExisting selects the owner's Records.
+func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
+	existing := Existing{}
 	for i := range records {
 		r := &records[i]
 		fqdn, err := name.Parse(r.Spec.DomainName)
 		t, wrong := rdata.ParseType(r.Spec.Type)
-		if err != nil || wrong != nil || !m.IsOurs(r) || r.DeletionTimestamp != nil {
+		if err != nil || wrong != nil || !m.IsOwned(r) || r.DeletionTimestamp != nil {
 			continue
 		}
 		key := contract.Key{Name: fqdn, Type: t}
-		if other := standing[key]; other == nil || compareRanks(r, other) < 0 {
-			standing[key] = r
+		if other := existing[key]; other == nil || compareRanks(r, other) < 0 {
+			existing[key] = r
 		}
 	}
-	return standing
+	return existing
 }
 
 // Any tenant may create a Record before the zone, so an unadopted Record must not block other namespaces.
@@ -141,7 +141,7 @@ func compareRanks(a, b *v1alpha1.Record) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
+func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	for _, t := range contract.Types {
 		if r := s[contract.Key{Name: fqdn, Type: t}]; r != nil {
 			all = append(all, r)
@@ -151,7 +151,7 @@ func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 }
 
 // Endpoints returns an endpoint for each RRset, and the texts of the TXT registry.
-func (s Standing) Endpoints() []*contract.Endpoint {
+func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {
 		if e := ReadEndpoint(r); !slices.ContainsFunc(e.Targets, isHeritage) {
@@ -181,7 +181,7 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 
 // KeepTexts adds new registry texts to those at the name. Each Record there keeps the texts of all types, since
 // external-dns does not write known texts again.
-func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
+func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
 		maps.Copy(texts, readTexts(r))

@@ -148,7 +148,7 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z.Deletions.restart(now, &z, had)
 	h.Held = nil
 	c.Zone, c.Holding = &z, &h
-	plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
 // PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation changed to a

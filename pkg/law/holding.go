@@ -60,7 +60,7 @@ type SerialMarks struct {
 
 type Outstanding struct {
 	// Works are the unfinished cascades (decisions in steps after a change). They unsettle the zone (S7.2).
-	Works []StandingWork `json:"works,omitempty"`
+	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
@@ -75,8 +75,8 @@ type Deliverable struct {
 	Held    *Held `json:"held,omitempty"`
 }
 
-// StandingWork marks a cascade at a zone.
-type StandingWork struct {
+// CascadeMark marks a cascade at a zone.
+type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this one; "" for none.
 	Losing string `json:"losing,omitempty"`
@@ -94,7 +94,7 @@ type StandingWork struct {
 
 // TakesIn reports whether a work has TakesIn.
 func (h *Holding) TakesIn() bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.TakesIn })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
 
 // Settled reports whether the content of the zone may be delivered.
@@ -128,7 +128,7 @@ func (h *Holding) Origins() (from []Origin) {
 
 // WithOrigins adds a lock of the cascade for each origin, so that the limit on CountGained applies to them.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
-	i := slices.IndexFunc(h.Works, func(w StandingWork) bool { return w.ID == id })
+	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
 		return h
 	}
@@ -150,24 +150,24 @@ func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.Has
 
 // HasLockedAt reports whether n is at or below a locked name.
 func (h *Holding) HasLockedAt(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
 
 // HasLockedBelow reports whether n is above a locked name.
 func (h *Holding) HasLockedBelow(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
 // IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names. It decides all
 // of them in one order (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
 // Gains reports whether a cascade may bring records to n: a cascade caused by the zone's own namespace, such as by
 // restored rules, or a move at, above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
-	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
+	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
 // WithReplacement locks a name that a namespace left, until the Records that wait there are decided (S2.14).
@@ -191,7 +191,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 
 // WithoutReplacement removes that lock, for its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
-	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Replaces && w.ID == id }) {
+	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
 	}
 	return h.WithoutWork(id)
@@ -206,18 +206,18 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 // WithMove is WithWork for a cascade that brings records at and below a name (locks) from a zone (losing); zero for
 // none.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
-	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
 	}
 	out := *h
 	own := by == zoneNamespace
-	switch first := !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }); {
+	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
 	case own && first:
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
-	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
+	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
 	return &out
 }
 
@@ -241,7 +241,7 @@ func (h *Holding) CountGained(by string) (n int) {
 
 func (h *Holding) WithoutWork(id string) *Holding {
 	out := *h
-	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w StandingWork) bool { return w.ID == id })
+	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w CascadeMark) bool { return w.ID == id })
 	if len(out.Works) == 0 {
 		out.Works = nil
 	}
@@ -267,7 +267,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 	}
 	timeout := int64(timeoutForeign)
 	switch {
-	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
+	case slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }):
 		timeout = timeoutOwn
 	case h.IsWaived(now):
 		timeout = 0

@@ -101,21 +101,21 @@ type ZoneChange struct {
 	// Held is true if the change begins a hold (S7.5). Young has removals that would if the RRsets were older.
 	Held  bool
 	Young *Excess
-	// News has Events for namespaces other than the client's.
-	News []News
+	// Notices has Events for namespaces other than the client's.
+	Notices []Notice
 	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 
 const (
-	// NewsNameHidden: guests hide the name from a wildcard (S4.25).
-	NewsNameHidden = "NameHidden"
-	// NewsHostTaken: another namespace gets a host to which own records send clients (S4.26).
-	NewsHostTaken = "HostTaken"
+	// NoticeNameHidden: guests hide the name from a wildcard (S4.25).
+	NoticeNameHidden = "NameHidden"
+	// NoticeHostTaken: another namespace gets a host to which own records send clients (S4.26).
+	NoticeHostTaken = "HostTaken"
 )
 
-// News is an Event about the effect of another namespace's step, or of a cascade, on a name.
-type News struct {
+// Notice is an Event about the effect of another namespace's step, or of a cascade, on a name.
+type Notice struct {
 	Reason string
 	Name   name.Name
 	// Wildcard no longer answers the name. Namespace, its tenant, gets the Event. If own gets it, both fields are zero.
@@ -129,8 +129,8 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// OweCut adds a pending cut of the child if parent is not nil.
-func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
+// AddPendingCut adds a pending cut of the child if parent is not nil.
+func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}

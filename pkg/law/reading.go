@@ -64,8 +64,8 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// ReadAnew ends the decision with a Need for all facts, to read them at one revision.
-func (r *Reading) ReadAnew() {
+// Reread ends the decision with a Need for all facts, to read them at one revision.
+func (r *Reading) Reread() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
@@ -76,7 +76,7 @@ func (r *Reading) ReadAnew() {
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
-		r.ReadAnew()
+		r.Reread()
 	}
 	return h
 }
@@ -84,13 +84,13 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two moments
-		r.ReadAnew()
+		r.Reread()
 	}
 	return z
 }
 
-// StandingAt returns the zone at p and its holding; nil if the zone is gone or pending.
-func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
+// ZoneAt returns the zone at p and its holding; nil if the zone is gone or pending.
+func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
 		return nil, nil

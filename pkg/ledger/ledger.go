@@ -53,9 +53,9 @@ type Config struct {
 	// Held is called when a write of this server begins a hold by a mass deletion (S7.5), and must not block.
 	// Optional.
 	Held func(*v1alpha1.Zone)
-	// News is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
+	// Notify is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
 	// block. Optional.
-	News func(*v1alpha1.Zone, []law.News)
+	Notify func(*v1alpha1.Zone, []law.Notice)
 	// Withdrawn is called when a cascade of this server begins the grace period of a Record or Zone, or cancels it
 	// (S2.12, S3.5), and must not block. Optional.
 	Withdrawn outbox.Announce
@@ -91,7 +91,7 @@ type Ledger struct {
 	mem      *facts.Memory
 	jr       *journal.Journal
 	com      *commit.Committer
-	box      *outbox.Outbox
+	outbox   *outbox.Outbox
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
 	// plain is true if the store had no encryption key at the start: this server cannot read encrypted values.
@@ -105,7 +105,7 @@ func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
 // Run processes outbox items, pending cuts and overdue zones, until ctx ends.
-func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
+func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 
 // HeldZones returns the number of zones that mass deletions hold (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }

@@ -115,7 +115,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	}
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
-	l.box.PayNow(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
 		w.commitAs(placed, out)
 	}
@@ -128,13 +128,13 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
-		ask.Uncounted = l.box.Terminates(before.Namespace)
+		ask.Uncounted = l.outbox.Terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
 		if ask.Before, ask.Waits, err = objects.Adopted(before); err != nil {
 			return ask, "", err
 		}
-		ask.Stood = objects.Moving(before)
+		ask.Existed = objects.Moving(before)
 		if ask.Before != nil {
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}

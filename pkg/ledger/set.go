@@ -248,7 +248,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requires: s.requires}
 	ctx := decisionContext(writes)
 	again, err := b.Run(ctx)
-	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
+	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.PendingCuts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent

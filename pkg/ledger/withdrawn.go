@@ -47,7 +47,7 @@ type taking struct {
 	// children are the child zones before the write. at is the revision of the write; 0: the newest.
 	children children
 	at       int64
-	tell     func(what string, namespaces []string) string
+	describe func(what string, namespaces []string) string
 }
 
 type takes struct {
@@ -102,8 +102,8 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	if t.records+t.zones == 0 {
 		return
 	}
-	told := c.tell(t.String(), slices.Sorted(maps.Keys(t.namespaces)))
-	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: told})
+	text := c.describe(t.String(), slices.Sorted(maps.Keys(t.namespaces)))
+	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: text})
 }
 
 func (t *taken) String() string {
@@ -126,7 +126,7 @@ func (t *taken) String() string {
 	return fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
 }
 
-func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
+func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
 		when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
 			"it is delivered as it is until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
@@ -278,7 +278,7 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 
 // warnOfZone warns of the objects taken by a write of a Zone at a revision. stood are the child zones before the
 // write, or those of a new zone's parent; nil: unchanged.
-func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
+func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
 	}
@@ -291,18 +291,18 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		return
 	}
 	namespaces, changed := law.ChangedRules(before, after)
-	if stood == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
-		stood = l.childrenOf(after.UID)
+	if existing == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
+		existing = l.childrenOf(after.UID)
 	}
 	if changed {
-		warnOfElsewhere(ctx, after, before.Rules, after.Rules, stood)
+		warnOfElsewhere(ctx, after, before.Rules, after.Rules, existing)
 		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
-			children: stood, at: at, tell: l.tellWithdrawal(after),
+			children: existing, at: at, describe: l.describeWithdrawal(after),
 			takes: func(namespace string, delegated []law.DelegatedRule) takes {
 				return takesByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
-	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
+	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
 // warnOfUnlisted warns the creator of a zone of established zones below without a rule (S3.4). Establishing needs a
@@ -358,25 +358,25 @@ func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 				},
 			}
 		},
-		tell: func(what string, _ []string) string {
+		describe: func(what string, _ []string) string {
 			return fmt.Sprintf("the rules of the new zone %s do not allow what stands at and below its name: %s; Records are released at "+
 				"once, and zones end after its withdrawalGracePeriod", made.FQDN(), what)
 		}}
 }
 
-func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, stood children, at int64) {
+func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, at int64) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
 		return
 	}
-	l.warnOfTaken(ctx, taking{zone: zone, namespaces: added, children: stood, at: at,
+	l.warnOfTaken(ctx, taking{zone: zone, namespaces: added, children: existing, at: at,
 		takes: func(string, []law.DelegatedRule) takes {
 			return takes{
 				record: func(r *v1alpha1.Record, _ name.Name, _ rdata.Type) bool { return r.Status.EndsAt != nil },
 				zone:   func(_ name.Name, h *law.Holding) bool { return h.Withdrawn != "" },
 			}
 		},
-		tell: func(what string, _ []string) string {
+		describe: func(what string, _ []string) string {
 			return fmt.Sprintf("%s releases now what the rules of zone %s allow no more: %s", v1alpha1.AnnotationReleaseNow, fqdn, what)
 		}})
 }
@@ -389,25 +389,25 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 		return slices.Contains(had, text)
 	})
 	if len(texts) > 0 {
-		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.TellElsewhere(zone.FQDN(), texts)})
+		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.AdviseElsewhere(zone.FQDN(), texts)})
 	}
 }
 
-func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, existing children, at int64) {
 	if z := plan.Zone; z != nil && ask.After != nil {
 		var had []rules.Rule
 		if ask.Before != nil {
 			had = append(had, ask.Before.Rule)
 		} else {
-			stood = l.childrenOf(z.Zone.UID)
+			existing = l.childrenOf(z.Zone.UID)
 		}
-		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, stood)
+		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, existing)
 	}
 	if ask.Terminating {
 		return
 	}
 	if ask.Before != nil && ask.After != nil {
-		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, stood, at)
+		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, at)
 	}
 	if plan.Zone == nil {
 		return
@@ -432,7 +432,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 		namespaces = had.Rule.Namespaces
 	}
 	l.warnOfTaken(ctx, taking{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
-		fqdn: zone.FQDN(), children: stood, at: at, tell: l.tellWithdrawal(zone),
+		fqdn: zone.FQDN(), children: existing, at: at, describe: l.describeWithdrawal(zone),
 		takes: func(namespace string, delegated []law.DelegatedRule) takes {
 			return takesByRules(with(had, delegated), with(ask.After, delegated), namespace)
 		}})

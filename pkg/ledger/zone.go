@@ -123,10 +123,10 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		op := etcd.OpPut(key, data)
 		return &op, placed, err
 	}
-	var stood children
+	var existing children
 	if w.before != nil && w.after != nil && (!apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) ||
 		w.before.Annotations[v1alpha1.AnnotationReleaseNow] != w.after.Annotations[v1alpha1.AnnotationReleaseNow]) {
-		stood = l.childrenOf(string(w.before.UID))
+		existing = l.childrenOf(string(w.before.UID))
 	}
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
@@ -135,11 +135,11 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
-	l.warnOfZone(ctx, ask.Before, tx.Plan, stood, out.Rev)
+	l.warnOfZone(ctx, ask.Before, tx.Plan, existing, out.Rev)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // memory keeps placed, and the caller may change its copy
 	}
-	l.box.PayNow(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
 	return out, nil
 }
 

@@ -109,22 +109,22 @@ func recordChange(have, want *v1alpha1.RecordSpec) string {
 		}
 		return fmt.Sprint(*t)
 	}
-	var said []string
+	var parts []string
 	if ttl(have.TTL) != ttl(want.TTL) {
-		said = append(said, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
+		parts = append(parts, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
 	}
 	before, after := valuesOf(have), valuesOf(want)
 	for _, value := range after {
 		if !slices.Contains(before, value) {
-			said = append(said, "with "+value)
+			parts = append(parts, "with "+value)
 		}
 	}
 	for _, value := range before {
 		if !slices.Contains(after, value) {
-			said = append(said, "without "+value)
+			parts = append(parts, "without "+value)
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func objectLine(what string, o *unstructured.Unstructured) string {
@@ -157,15 +157,15 @@ func objectChange(before, after *unstructured.Unstructured) string {
 			}
 		}
 	}
-	var said []string
+	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		pair := fields[field]
 		if equality.Semantic.DeepEqual(pair[0], pair[1]) {
 			continue
 		}
-		said = append(said, valueChange(field, pair[0], pair[1]))
+		parts = append(parts, valueChange(field, pair[0], pair[1]))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func valueChange(field string, had, has any) string {
@@ -179,7 +179,7 @@ func valueChange(field string, had, has any) string {
 // A large changed element is shown by its changed fields.
 func listChange(field string, had, has []any) string {
 	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
-	var said []string
+	var parts []string
 	for i := 0; i < len(come) && len(come) == len(gone); i++ {
 		before, isMap := gone[i].(map[string]any)
 		after, ok := come[i].(map[string]any)
@@ -188,7 +188,7 @@ func listChange(field string, had, has []any) string {
 		}
 		for _, key := range slices.Sorted(maps.Keys(mergeKeys(before, after))) {
 			if !equality.Semantic.DeepEqual(before[key], after[key]) {
-				said = append(said, valueChange(field+"[]."+key, before[key], after[key]))
+				parts = append(parts, valueChange(field+"[]."+key, before[key], after[key]))
 			}
 		}
 		come[i], gone[i] = nil, nil
@@ -205,9 +205,9 @@ func listChange(field string, had, has []any) string {
 		}
 	}
 	if len(whole) > 0 {
-		said = append(said, field+" "+strings.Join(whole, ", "))
+		parts = append(parts, field+" "+strings.Join(whole, ", "))
 	}
-	return cmp.Or(strings.Join(said, ", "), field+" in another order")
+	return cmp.Or(strings.Join(parts, ", "), field+" in another order")
 }
 
 func elementsBeyond(list, other []any) (all []any) {

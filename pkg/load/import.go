@@ -78,7 +78,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if err != nil {
 		return result, err
 	}
-	l.say("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
+	l.printf("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = into.readable || to.ttl != nil
 	return result, nil
@@ -97,7 +97,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsForbidden(err):
-		l.say("no permission to read zone %s (%v): its name is taken from the file, and every record gets a TTL of its own", id, err)
+		l.printf("no permission to read zone %s (%v): its name is taken from the file, and every record gets a TTL of its own", id, err)
 		return &v1alpha1.Zone{}, nil
 	}
 	return nil, fmt.Errorf("zone %s: %w", id, err)
@@ -204,7 +204,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
-	said, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
+	parts, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
@@ -217,21 +217,21 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 		name       string
 		file, zone *int32
 	}{
-		{"ttl", said.TTL, zone.Spec.TTL}, {"refresh", said.Refresh, zone.Spec.Refresh}, {"retry", said.Retry, zone.Spec.Retry},
-		{"expire", said.Expire, zone.Spec.Expire}, {"negativeResponseCache", said.NegativeResponseCache, zone.Spec.NegativeResponseCache},
+		{"ttl", parts.TTL, zone.Spec.TTL}, {"refresh", parts.Refresh, zone.Spec.Refresh}, {"retry", parts.Retry, zone.Spec.Retry},
+		{"expire", parts.Expire, zone.Spec.Expire}, {"negativeResponseCache", parts.NegativeResponseCache, zone.Spec.NegativeResponseCache},
 	} {
 		if field.file != nil && (field.zone == nil || *field.file != *field.zone) {
 			patch[field.name] = *field.file
 		}
 	}
-	if said.PrimaryNameServer != "" && said.PrimaryNameServer != zone.Spec.PrimaryNameServer {
-		patch["primaryNameServer"] = said.PrimaryNameServer
+	if parts.PrimaryNameServer != "" && parts.PrimaryNameServer != zone.Spec.PrimaryNameServer {
+		patch["primaryNameServer"] = parts.PrimaryNameServer
 	}
-	if said.Contact != "" && said.Contact != zone.Spec.Contact {
-		patch["contact"] = said.Contact
+	if parts.Contact != "" && parts.Contact != zone.Spec.Contact {
+		patch["contact"] = parts.Contact
 	}
-	if said.MinimumSerial != nil && serial.Serial(*said.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
-		patch["minimumSerial"] = *said.MinimumSerial
+	if parts.MinimumSerial != nil && serial.Serial(*parts.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
+		patch["minimumSerial"] = *parts.MinimumSerial
 	}
 	if len(patch) == 0 {
 		return 0

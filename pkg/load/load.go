@@ -121,7 +121,7 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 		return fmt.Errorf("load %s: %w", path, err)
 	}
 	result.Failed++
-	l.say("not loaded: %s: %v", path, err)
+	l.printf("not loaded: %s: %v", path, err)
 	return nil
 }
 
@@ -147,13 +147,13 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	progress := time.NewTimer(pause)
 	defer progress.Stop()
 	quiet := make(chan struct{})
-	var told sync.WaitGroup
-	told.Go(func() {
+	var progressing sync.WaitGroup
+	progressing.Go(func() {
 		for {
 			select {
 			case <-progress.C:
 				now := done.Load()
-				l.say("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
 				pause = max(pause, min(2*pause, maxInterval))
 				progress.Reset(pause)
 			case <-quiet:
@@ -188,7 +188,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 		}
 	}
 	close(quiet)
-	told.Wait()
+	progressing.Wait()
 	return result, cmp.Or(err, context.Cause(ctx))
 }
 
@@ -333,14 +333,14 @@ type Loader struct {
 	priors priors
 }
 
-func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
+func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, received *warnings) *Loader {
 	cfg.FieldManager, cfg.Interval = cmp.Or(cfg.FieldManager, FieldManager), cmp.Or(cfg.Interval, defaultInterval)
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: received, workers: maxWorkers,
 		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool),
 		paths: make(map[*unstructured.Unstructured]string), sets: make(chan struct{}, rrsets.MaxSets)}
 }
 
-func (l *Loader) say(format string, arguments ...any) {
+func (l *Loader) printf(format string, arguments ...any) {
 	if l.cfg.Report == nil {
 		return
 	}
@@ -392,7 +392,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 		case a := <-answered:
 			return a.text, a.err
 		case <-slow.C:
-			l.say("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
+			l.printf("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

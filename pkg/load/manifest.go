@@ -103,7 +103,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			return result, fmt.Errorf("load %s: %w", what, err)
 		}
 	}
-	l.say("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
+	l.printf("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
 	return result, nil
 }
 

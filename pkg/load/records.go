@@ -195,11 +195,11 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// planAnew plans a write again after a conflict. now is the present Record, nil for none. Without a change, the Result
-// counts the reason.
-func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
+// replanWrite plans a write again after a conflict. now is the present Record, nil for none. Without a change, the
+// Result counts the reason.
+func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
-	var standing []*v1alpha1.Record
+	var records []*v1alpha1.Record
 	if w.After == nil {
 		if now == nil {
 			return nil, Result{Removed: 1}, nil
@@ -225,10 +225,10 @@ func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change,
 		return nil, done, err
 	}
 	if have := existing[want.Name]; have != nil {
-		standing = append(standing, have)
+		records = append(records, have)
 	}
 	desired.Records = []*v1alpha1.Record{want}
-	changes := rrsets.Plan(standing, desired)
+	changes := rrsets.Plan(records, desired)
 	switch {
 	case len(changes) == 0:
 		return nil, Result{Present: 1}, nil

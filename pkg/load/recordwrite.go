@@ -89,11 +89,11 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 			}
 			return withSubject(ctx, of)
 		},
-		Anew: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
+		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
 			if page[i].manifest != nil { // applied over any Record
 				return &page[i].Change, nil
 			}
-			next, done, err := l.planAnew(page[i], now)
+			next, done, err := l.replanWrite(page[i], now)
 			if result.Add(done); next != nil {
 				page[i].Change = *next // the next plan is made for its object
 			}

@@ -175,7 +175,7 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 
 func (g *originGuess) answerReader() name.Name {
 	if g.missed = g.origin.IsZero(); !g.missed {
-		g.loader.say("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
+		g.loader.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
 	}
 	return g.origin
 }

@@ -49,7 +49,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	if zone, err := l.findLoaded(ctx, mark); err != nil {
 		return Result{}, err
 	} else if zone != nil {
-		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
+		l.printf("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
 		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
@@ -77,7 +77,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	to := p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name})
 	into := l.zoneScope(to.zone, to.namespace)
 	if len(into.paths) > 0 {
-		l.say("%s: zone %s is in %s, too: their records are merged", path, p.fqdn, strings.Join(into.paths, ", "))
+		l.printf("%s: zone %s is in %s, too: their records are merged", path, p.fqdn, strings.Join(into.paths, ", "))
 	}
 	into.addFile(path, p, to)
 	more, err := l.putRecords(ctx, path, p.sets, to, into)
@@ -90,7 +90,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
-	l.say("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result,
+	l.printf("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = true
 	return result, nil
@@ -239,12 +239,12 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 
 // sameZone compares the fields that a file has. All others belong to the owner of the Zone.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
-	said := want.DeepCopy()
-	said.TTL, said.Refresh, said.Retry, said.Expire, said.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,
+	parts := want.DeepCopy()
+	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,
 		have.NegativeResponseCache
-	said.Delegations, said.PrimaryNameServer, said.Contact, said.MinimumSerial = have.Delegations, have.PrimaryNameServer, have.Contact,
+	parts.Delegations, parts.PrimaryNameServer, parts.Contact, parts.MinimumSerial = have.Delegations, have.PrimaryNameServer, have.Contact,
 		have.MinimumSerial
-	return equality.Semantic.DeepEqual(said, want)
+	return equality.Semantic.DeepEqual(parts, want)
 }
 
 func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {

@@ -57,9 +57,9 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 			if !taken || other == at {
 				continue
 			}
-			theirs, known := claims(claimants[other])[name]
+			otherMeaning, known := claims(claimants[other])[name]
 			// Two users of a name agree, even without a claim: they were served together.
-			if known && theirs != meaning || !known && !own[at][name] {
+			if known && otherMeaning != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}
 		}

@@ -100,7 +100,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
-	before := s.roster.Load()
+	before := s.registry.Load()
 	at, found := slices.BinarySearchFunc(before.classes, c, compareNames)
 	switch {
 	case isNew && found:
@@ -131,14 +131,14 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	}
 	had := c.by
 	c.by = newOpeningBy(keys, rules)
-	after, err := newRoster(classes, before.updaters)
+	after, err := newRegistry(classes, before.updaters)
 	if err != nil {
 		c.by = had
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
 	c.replaceCatalog(config.Catalog)
-	s.roster.Store(after)
+	s.registry.Store(after)
 	s.changes.note(classUID{class: c}, false)
 	return nil
 }
@@ -160,14 +160,14 @@ func (c *Class) Close() {
 	s := c.all
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	before := s.roster.Load()
+	before := s.registry.Load()
 	at := slices.Index(before.classes, c)
 	if at < 0 {
 		return
 	}
 	// Fewer keys cannot conflict.
-	after, _ := newRoster(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
-	s.roster.Store(after)
+	after, _ := newRegistry(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
+	s.registry.Store(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replaceCatalog(name.Name{})

@@ -139,7 +139,7 @@ func (n *notifier) announceClass(ctx context.Context, class *Class) {
 }
 
 func (n *notifier) announceInClasses(ctx context.Context, uid string) {
-	for _, class := range n.classes.roster.Load().classes {
+	for _, class := range n.classes.registry.Load().classes {
 		n.announceInClass(ctx, class, uid)
 	}
 }
@@ -307,7 +307,7 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 
 func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
-	key := n.classes.roster.Load().keys[target.Key]
+	key := n.classes.registry.Load().keys[target.Key]
 	err := fmt.Errorf("the key %q is not one of ours any more", target.Key)
 	if key != nil || target.Key == "" {
 		err = w.sendTo(ctx, n.config, n.served, target, key)

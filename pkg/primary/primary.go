@@ -63,7 +63,7 @@ func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 
 // HasClassKey reports whether a class has a key of this name.
 func (p *Primary) HasClassKey(keyName string) bool {
-	return p.classes.roster.Load().byKey[keyName] != nil
+	return p.classes.registry.Load().byKey[keyName] != nil
 }
 
 // Addr returns the served address, with the actual port.

@@ -82,7 +82,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		is := s.classes.roster.Load().trustOf(c.client)
+		is := s.classes.registry.Load().trustOf(c.client)
 		if p, _ := s.takePlace(c, is); p != nil {
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue

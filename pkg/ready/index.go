@@ -338,7 +338,7 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
 		if one := x.ClassByName(key.Class); one != nil {
-			known.Says, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
+			known.Message, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
 		}
 		return known
 	}

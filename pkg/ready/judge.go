@@ -36,8 +36,8 @@ type ClassFacts struct {
 	Known bool
 	// Observed is true if State is from the Loop of this process, not from a Delivery.
 	Observed bool
-	// Says is the reason why the class delivers nothing; "" for none.
-	Says string
+	// Message is the reason why the class delivers nothing; "" for none.
+	Message string
 	// NameServers: the class has own name servers.
 	NameServers bool
 }
@@ -64,8 +64,8 @@ func (f ClassFacts) findFault() Judgement {
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
 	// While all zones wait, a single zone is tried: the class has the others' fault.
-	if f.Says != "" {
-		return Judgement{metav1.ConditionFalse, f.Says, kindOfFault(f.Class, delivery.Reason(f.Says))}
+	if f.Message != "" {
+		return Judgement{metav1.ConditionFalse, f.Message, kindOfFault(f.Class, delivery.Reason(f.Message))}
 	}
 	return Judgement{}
 }

@@ -280,14 +280,14 @@ func judgeBy(state delivery.State) Judgement {
 
 // The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and the
 // next step (attack 81).
-func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
-	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
+func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
+	const message = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
 	} {
 		failed := makeState(6, delivery.False, reason)
-		failed.Ready.Message = said
+		failed.Ready.Message = message
 		j := judgeBy(failed)
 		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "cluster admin") {
 			t.Errorf("%s: %+v", reason, j)
@@ -365,7 +365,7 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 		"confirmed where it was":           {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).At("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"begun to be withdrawn":            {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).At("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"down":                             {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
-		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Says = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Message = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
 		"some RRset is refused":            {classes: []ClassFacts{delivered(refused)}, wantZone: "False ValidationFailed", wantRecord: "Unknown Pending"},
 		"all fails, and some were refused": {classes: []ClassFacts{delivered(func(of *ClassFacts) { refused(of); of.State.FailedWhole = true })}, wantZone: "False ValidationFailed", wantRecord: "False ValidationFailed"},
 		"no class, and one has it":         {remains: []ClassFacts{delivered(nothing)}, wantZone: "Unknown Pending withdrawn", wantRecord: "Unknown Pending withdrawn"},

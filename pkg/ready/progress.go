@@ -16,7 +16,7 @@ import (
 )
 
 // Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so comparing two
-// shows the Records to judge again (TakesBack, NewlyMissing, Same).
+// shows the Records to judge again (RevokesReady, NewlyMissing, Same).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
@@ -55,9 +55,9 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// TakesBack reports whether a Ready Record may not be Ready now, or for another reason. If false, only Records that
+// RevokesReady reports whether a Ready Record may not be Ready now, or for another reason. If false, only Records that
 // were not Ready need another judgement.
-func (s *Progress) TakesBack(before *Progress) bool {
+func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
 	}
@@ -75,8 +75,8 @@ func (s *Progress) TakesBack(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready even if TakesBack
-// returns false.
+// NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready even if
+// RevokesReady returns false.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {

@@ -25,9 +25,9 @@ type Desired struct {
 
 // Plan returns the changes from the existing Records to the desired state: deletions, sorted by name and type, then
 // other changes in the order of d.Records. Arguments stay unchanged.
-func Plan(standing []*v1alpha1.Record, d Desired) []Change {
-	byName, wanted := make(map[string]*v1alpha1.Record, len(standing)), make(map[string]bool, len(d.Records))
-	for _, r := range standing {
+func Plan(existing []*v1alpha1.Record, d Desired) []Change {
+	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
+	for _, r := range existing {
 		byName[r.Name] = r
 	}
 	var changes []Change
@@ -41,7 +41,7 @@ func Plan(standing []*v1alpha1.Record, d Desired) []Change {
 		}
 	}
 	var gone []Change
-	for _, r := range standing {
+	for _, r := range existing {
 		if wanted[r.Name] || r.DeletionTimestamp != nil || d.Complete == nil || !d.Complete(r) {
 			continue
 		}

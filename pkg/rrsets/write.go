@@ -80,9 +80,9 @@ type Writer struct {
 	DryRun []string
 	// Context returns the context of a request for the changes with these indices; nil means that of Write.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Anew returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if
-	// the Record is gone. Without Anew such a change is refused.
-	Anew func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
+	// Replan returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if
+	// the Record is gone. Without Replan such a change is refused.
+	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
 // Outcome is the outcome of a change.
@@ -145,11 +145,11 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			case causes == nil, lasting && attempt < maxAttempts && waits(causes):
 				again = append(again, index)
 				continue
-			case attempt >= maxAttempts || w.Anew == nil || !isStale(causes):
+			case attempt >= maxAttempts || w.Replan == nil || !isStale(causes):
 				o.Refused = causes
 				continue
 			}
-			next, err := w.makeAnew(ctx, index, o.Change.Record().Name)
+			next, err := w.replanChange(ctx, index, o.Change.Record().Name)
 			if err != nil {
 				return err
 			} else if next == nil {
@@ -171,7 +171,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	return nil
 }
 
-func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Change, error) {
+func (w *Writer) replanChange(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
 		return w.Client.Records(w.Namespace).Get(ctx, object, metav1.GetOptions{})
 	})
@@ -181,7 +181,7 @@ func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Chang
 	if err != nil {
 		return nil, err
 	}
-	return w.Anew(ctx, index, now)
+	return w.Replan(ctx, index, now)
 }
 
 func (w *Writer) sendPage(ctx context.Context, outcomes []Outcome, indices []int) (operations []string, err error) {

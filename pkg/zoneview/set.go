@@ -342,7 +342,7 @@ func (v *Set) removeZone(uid string) {
 	delete(v.zones, uid)
 	v.sum -= known.octets
 	v.removeName(uid, known.settled)
-	v.tellSubscribers(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
+	v.notifySubscribers(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
 }
 
 func (v *Set) held(uid string) *held {
@@ -373,7 +373,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 		}
 	}
 	v.wakeWaiters(zone.UID)
-	v.tellSubscribers(Event{Zone: zone})
+	v.notifySubscribers(Event{Zone: zone})
 }
 
 func (v *Set) removeName(uid string, settled *Snapshot) {

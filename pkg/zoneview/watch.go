@@ -88,8 +88,8 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// tellSubscribers is called with mu held, after the change.
-func (v *Set) tellSubscribers(event Event) {
+// notifySubscribers is called with mu held, after the change.
+func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)
 	}

@@ -220,7 +220,7 @@ func listAnchors(page string) (names []string) {
 	return names
 }
 
-var saysForWhom = regexp.MustCompile(`^# .*\n+For `)
+var namesReader = regexp.MustCompile(`^# .*\n+For `)
 
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
 // page.
@@ -236,7 +236,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 			continue
 		}
 		text := readFile(t, p)
-		if path.Dir(p) == "docs" && !saysForWhom.MatchString(text) {
+		if path.Dir(p) == "docs" && !namesReader.MatchString(text) {
 			t.Errorf("%s: the first line below the title must name the readers of the page, as in: For platform engineers", p)
 		}
 		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(readFile(t, "docs/README.md"), "]("+path.Base(p)) {

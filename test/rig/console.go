@@ -62,9 +62,9 @@ func (s Shell) Run(ctx context.Context, line, input string) (string, error) {
 	command := exec.CommandContext(ctx, "bash", "-c", line)
 	command.Dir, command.Stdin = s.Dir, strings.NewReader(input)
 	command.Env = append(os.Environ(), "PATH="+s.Dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.Kubeconfig)
-	said, err := command.CombinedOutput()
+	output, err := command.CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("$ %s: %w\n%s", line, err, said)
+		err = fmt.Errorf("$ %s: %w\n%s", line, err, output)
 	}
-	return string(said), err
+	return string(output), err
 }

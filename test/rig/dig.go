@@ -188,9 +188,9 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if said, err := runProgram(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
+	if message, err := runProgram(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
 		"-M", "ignore", "-S", "ignore", "-s", "full", "-o", out, zone, in); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, message)
 	}
 	compiled, err := os.ReadFile(out)
 	if err != nil {

@@ -62,11 +62,11 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		var stood *protocol.RRset
+		var before *protocol.RRset
 		if present != nil {
-			stood = &present[i]
+			before = &present[i]
 		}
-		results[i] = b.replaceRRset(ctx, zone, set, stood)
+		results[i] = b.replaceRRset(ctx, zone, set, before)
 	}
 	return results
 }

@@ -149,7 +149,7 @@ func (l *leader) workNext(ctx context.Context) bool {
 		return false
 	}
 	defer l.queue.Done(uid)
-	err := l.takeTurn(ctx, uid)
+	err := l.processZone(ctx, uid)
 	if ctx.Err() != nil {
 		return false
 	}

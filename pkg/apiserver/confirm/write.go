@@ -28,8 +28,8 @@ const (
 	pageRecords = 128
 )
 
-// takeTurn judges a zone, writes some due Records, and enqueues the zone if more are left.
-func (l *leader) takeTurn(ctx context.Context, uid string) error {
+// processZone judges a zone, writes some due Records, and enqueues the zone if more are left.
+func (l *leader) processZone(ctx context.Context, uid string) error {
 	now := l.judgeZone(uid)
 	if uid != "" && now == nil {
 		l.dropZone(uid)
@@ -129,7 +129,7 @@ func (l *leader) dropZone(uid string) {
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	z.progress = now
-	if uid != "" && (before == nil || now.TakesBack(before)) {
+	if uid != "" && (before == nil || now.RevokesReady(before)) {
 		z.scans, z.cursor = true, ""
 	}
 	for len(z.stalls) > 0 && !time.Now().Before(z.stalls[0].at) {

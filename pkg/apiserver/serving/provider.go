@@ -148,7 +148,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 
 // Run checks and renews until ctx ends, in a single worker.
 func (p *Provider) Run(ctx context.Context, _ int) {
-	wait, said := retry, ""
+	wait, message := retry, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -157,14 +157,14 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 		}
 		err := p.checkAll(ctx)
 		if err == nil {
-			wait, said = interval, ""
+			wait, message = interval, ""
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if err.Error() != said {
-			said = err.Error()
+		if err.Error() != message {
+			message = err.Error()
 			wait = retry
 			klog.FromContext(ctx).Error(err, "Serving certificate: trying again")
 		} else {
@@ -181,8 +181,8 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 
-	registration, trouble := p.getAPIService(ctx, p.config.APIService)
-	absent := apierrors.IsNotFound(trouble)
+	registration, failure := p.getAPIService(ctx, p.config.APIService)
+	absent := apierrors.IsNotFound(failure)
 	var further []*apiregistrationv1.APIService
 	var wrong error
 	for _, name := range p.config.Further {
@@ -201,7 +201,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	}
 	material, err := p.ensureSecret(ctx, registration, hosts)
 	if err != nil {
-		return errors.Join(err, trouble, wrong)
+		return errors.Join(err, failure, wrong)
 	}
 	p.last = material
 	// The main APIService is written last: an authority settled there is settled in all.
@@ -209,10 +209,10 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
 	if registration != nil {
-		trouble = p.publishAuthorities(ctx, registration, material)
+		failure = p.publishAuthorities(ctx, registration, material)
 	}
 	p.serveLeaf(ctx, material, absent)
-	return errors.Join(trouble, wrong)
+	return errors.Join(failure, wrong)
 }
 
 // getAPIService returns an error if the APIService names no Service.

@@ -103,7 +103,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 		return false, err
 	}
 	o := accessor(live)
-	if c.isOurs(o) {
+	if c.isOwned(o) {
 		return true, nil
 	}
 	if o.GetAnnotations()[TakeOver] != "" {

@@ -9,7 +9,7 @@
 //	    point.
 //	G2. A DS record is requested only when every server of the class serves its key, and older answers have left all
 //	    caches. The request ends only when another key has replaced it, or when the signing ends.
-//	G3. named is told of a DS only when every server of the parent has it, or none has it any more.
+//	G3. named gets the report of a DS only when every server of the parent has it, or none has it any more.
 //	G4. A zone with lost keys is not signed with other keys.
 //	G5. Servers get the unsigned zone again only when the DS has left all caches.
 //	G6. A slow agent or server delays only zones of its namespace (places.go).

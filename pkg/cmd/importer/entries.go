@@ -63,14 +63,14 @@ func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 }
 
 func describeSOAChange(before, after *v1alpha1.Record) string {
-	var said []string
+	var changes []string
 	for i, has := range after.Spec.Values {
 		if had := before.Spec.Values[i]; had != has {
 			_, value, _ := strings.Cut(had, " ")
-			said = append(said, has+" instead of "+value)
+			changes = append(changes, has+" instead of "+value)
 		}
 	}
-	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
+	return after.Status.FQDN + " SOA: " + strings.Join(changes, ", ")
 }
 
 // addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are
@@ -147,10 +147,10 @@ func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write
 	}
 	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
 	if !headers[0].FQDN.IsZero() {
-		stands, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
+		current, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
 		switch {
 		case err == nil:
-			sets = stands.RRsets()
+			sets = current.RRsets()
 		case apierrors.IsForbidden(err):
 			r.addNote("warning", fmt.Sprintf("zone %s: what Records have at its name and at those of its name servers is not seen; the "+
 				"right to get zones/entries in namespace %s shows it", write.Zone, write.ZoneBefore.Namespace))

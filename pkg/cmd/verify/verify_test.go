@@ -142,7 +142,7 @@ func startKnot(t *testing.T, text string, key *rig.TSIGKey) string {
 }
 
 // BIND and Knot: equal; behind; with a foreign RRset and another TTL; without the right to transfer; unreachable.
-func TestVerify_saysWhereEachServerStands(t *testing.T) {
+func TestVerify_reportsTheSerialOfEachServer(t *testing.T) {
 	a := startAPI(t)
 	text := a.exportZone()
 	altered := strings.Replace(text, "txt.example.org.\t60\t", "txt.example.org.\t61\t", 1) + "foreign.example.org.\t60\tIN\tTXT\t\"not ours\"\n"

@@ -26,7 +26,7 @@ const reasonRemains = "HistoryForgotten"
 
 type announcer struct{ events.EventRecorder }
 
-func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
+func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
@@ -36,23 +36,24 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	if !event.Remains.IsZero() {
 		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
-		a.tellZone(zone, corev1.EventTypeWarning, reasonRemains, "%s: names that %s had and has no more may still stand at the provider, "+
-			"since the changes that it has not confirmed are not kept that long: "+
-			"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
+		a.announceZone(zone, corev1.EventTypeWarning, reasonRemains,
+			"%s: names that %s had and has no more may still stand at the provider, "+
+				"since the changes that it has not confirmed are not kept that long: "+
+				"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
 	}
 	if absent := event.Absent; !absent.IsZero() {
 		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
-		a.tellZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),
+		a.announceZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),
 			"%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
 				"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
 	}
 	switch {
 	case event.First && failure != nil:
-		a.tellZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
+		a.announceZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
 			ready.PublicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
-		a.tellZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
+		a.announceZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
 			event.Key.Class, event.Serial)
 	}
 }
@@ -75,7 +76,7 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 		}
 		klog.Background().Error(nil, "A provider refuses an RRset", "class", class, "namespace", zone.Namespace, "zone", zone.Name,
 			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code",
-			failure.Err.Code, "said", cmp.Or(failure.Err.Said, failure.Err.Message))
+			failure.Err.Code, "said", cmp.Or(failure.Err.Detail, failure.Err.Message))
 	}
 }
 

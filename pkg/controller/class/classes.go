@@ -69,10 +69,10 @@ type knownClass struct {
 	asked  bool
 	health error
 	found  metav1.Time
-	// told is the last condition Delivering written to a Bind9Cluster, toldOf the version of the cluster before that
-	// write: the informer may lag behind.
-	told   metav1.Condition
-	toldOf string
+	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the version of the cluster
+	// before that write: the informer may lag behind.
+	written        metav1.Condition
+	writtenVersion string
 	// claims maps the names of this class's keys to meanings that differ for different keys. lost is the class with
 	// another key of such a name; "" for none. stale is true if lost changed since the last SetClass.
 	claims map[string]string
@@ -97,8 +97,8 @@ func (c *classSync) targetOf(name string) string {
 	return ""
 }
 
-// tellMissing tells the Loop that a class is absent, with an error for its zones.
-func (c *classSync) tellMissing(name string) {
+// setMissing tells the Loop that a class is absent, with an error for its zones.
+func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.known[name]; known != nil {
@@ -115,10 +115,10 @@ func (c *classSync) tellMissing(name string) {
 	}})
 }
 
-// tellCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
-func (c *classSync) tellCluster(name string) {
+// enqueueCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
+func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
-		c.tellMissing(name)
+		c.setMissing(name)
 		return
 	}
 	c.mu.Lock()
@@ -132,7 +132,7 @@ func (c *classSync) tellCluster(name string) {
 const forgetInterval = 20 * time.Second
 
 // forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did:
-// tenants create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
+// tenants create and name any number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -231,7 +231,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	}
 	if of == nil {
 		if known != nil && !known.missing {
-			c.tellMissing(name)
+			c.setMissing(name)
 		}
 		return nil
 	}
@@ -568,27 +568,27 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		delivering := judgeDelivering(ctx, name, known.health)
 		next = &delivering
 	}
-	said := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
-	if known != nil && known.toldOf == cluster.ResourceVersion {
-		told := known.told
-		said = &told
+	current := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
+	if known != nil && known.writtenVersion == cluster.ResourceVersion {
+		written := known.written
+		current = &written
 	}
 	c.mu.Unlock()
-	if saysSame(said, next) {
+	if equalCondition(current, next) {
 		return nil
 	}
-	if err := c.status.writeDelivering(ctx, cluster, said, next); err != nil || next == nil {
+	if err := c.status.writeDelivering(ctx, cluster, current, next); err != nil || next == nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known == c.known[name] {
-		known.told, known.toldOf = *next, cluster.ResourceVersion
+		known.written, known.writtenVersion = *next, cluster.ResourceVersion
 	}
 	return nil
 }
 
-func saysSame(a, b *metav1.Condition) bool {
+func equalCondition(a, b *metav1.Condition) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -349,7 +349,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 			}
 			return n
 		}
-		says := func(when, want string) {
+		expect := func(when, want string) {
 			t.Helper()
 			now, err := w.client.Bind9V1alpha1().Bind9Clusters("team-a").Get(w.ctx, "edge", metav1.GetOptions{})
 			w.mustSucceed(err)
@@ -365,30 +365,30 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 			}
 		}
 		w.passTime(time.Minute)
-		says("before a zone names it", "")
+		expect("before a zone names it", "")
 		zone := w.makeZone("team-a", edgeCluster)
 		w.passTime(time.Minute)
-		says("with a zone", "True/ServerHealthy: the provider answers and lets us in")
+		expect("with a zone", "True/ServerHealthy: the provider answers and lets us in")
 		w.passTime(time.Hour)
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes in an hour in which nothing changed, want those of target and Delivering", n)
 		}
-		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Said: "BADKEY"})
+		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
 		w.passTime(time.Hour)
-		says("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
+		expect("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
 		if n := writes(); n != 3 {
 			t.Errorf("%d writes after the health has changed once, want 3", n)
 		}
 		w.setFault(nil)
 		w.passTime(time.Hour)
-		says("with the right again", "True/ServerHealthy: the provider answers and lets us in")
+		expect("with the right again", "True/ServerHealthy: the provider answers and lets us in")
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{}}})
 		w.mustSucceed(err)
 		_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		w.mustSucceed(err)
 		w.passTime(time.Minute)
 		w.expectZones("named no more", "a")
-		says("named no more", "")
+		expect("named no more", "")
 		if n := writes(); n != 5 {
 			t.Errorf("%d writes, want 5", n)
 		}

@@ -51,8 +51,8 @@ func TestReadFacts_whatAClassSays(t *testing.T) {
 		of.Generation = generation
 		of.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ServerUnreachable", ObservedGeneration: 1}}
 		must.Succeed(t, c.index.Classes.GetStore().Add(of))
-		if says := c.zones.readFacts(aZone(), ready.InForce{Classes: []string{"public"}}).Classes[0].Says; says != want {
-			t.Errorf("generation %d: %q, want %q", generation, says, want)
+		if part := c.zones.readFacts(aZone(), ready.InForce{Classes: []string{"public"}}).Classes[0].Message; part != want {
+			t.Errorf("generation %d: %q, want %q", generation, part, want)
 		}
 	}
 }

@@ -41,8 +41,8 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		var e *delivery.Error
 		if errors.As(found, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
-			if e.Said != "" {
-				message += "; it says: " + e.Said
+			if e.Detail != "" {
+				message += "; it says: " + e.Detail
 			}
 		} else {
 			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)

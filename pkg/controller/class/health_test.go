@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// told returns the errors set by the test.
-type told struct {
+// healthMemory returns the errors set by the test.
+type healthMemory struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]
 	asked            *atomic.Int32
@@ -33,12 +33,12 @@ type told struct {
 	proves bool
 }
 
-func (p *told) Health(context.Context) error {
+func (p *healthMemory) Health(context.Context) error {
 	p.asked.Add(1)
 	return *p.health.Load()
 }
 
-func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *healthMemory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if err := fence(ctx); err != nil {
 		return delivery.Report{}, err
 	}
@@ -53,7 +53,7 @@ func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 // once.
 func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 	refused := error(&delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "connection refused", WholeClass: true})
-	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Said: "key 7 expired", WholeClass: true})
+	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Detail: "key 7 expired", WholeClass: true})
 	unproven := fmt.Errorf("it answers: %w", delivery.ErrNotProven)
 	for what, c := range map[string]struct {
 		health, delivers error
@@ -76,13 +76,13 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 				objects := append([]runtime.Object{of}, putDelivered(t, views, 0, "me")...)
 				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // for another target, and not Ready
 				client := newClient(objects...)
-				provider := &told{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
+				provider := &healthMemory{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
 				provider.health.Store(&c.health)
 				provider.delivers.Store(&c.delivers)
 				ctx, end := runController(t, client, Config{
 					Views: views, Providers: webhooks(provider, "elsewhere"),
 				})
-				says := func(when string, status metav1.ConditionStatus, reason, message string) {
+				expect := func(when string, status metav1.ConditionStatus, reason, message string) {
 					t.Helper()
 					synctest.Wait()
 					now := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
@@ -97,7 +97,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 					}
 				}
 				time.Sleep(2 * time.Second)
-				says("at the start", c.status, c.reason, c.message)
+				expect("at the start", c.status, c.reason, c.message)
 				if c.status == metav1.ConditionTrue {
 					time.Sleep(21 * time.Minute)
 					if n := provider.asked.Load(); c.health == refused && n > 2 {
@@ -111,7 +111,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 					provider.health.Store(&none)
 					provider.delivers.Store(&none)
 					time.Sleep(time.Duration(c.then-5) * time.Minute)
-					says("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
+					expect("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
 					one, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
 					if err != nil || !meta.IsStatusConditionTrue(one.Items[0].Status.Conditions, v1alpha1.ConditionReady) {
 						t.Errorf("the zone waits for its own time: %+v, %v", one.Items[0].Status, err)

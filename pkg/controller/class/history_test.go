@@ -19,10 +19,10 @@ func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 		want    error
 	}{
 		"ended":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("NS"), entry("MX")}}}, nil},
-		"unchanged": {nil, errStands},
-		"changed":   {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA"), entry("MX")}, Added: []v1alpha1.Entry{entry("SOA")}}}, errStands},
-		"SOA":       {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA")}}}, errStands},
-		"twice":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("MX")}}, {}}, errStands},
+		"unchanged": {nil, errNotEnded},
+		"changed":   {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA"), entry("MX")}, Added: []v1alpha1.Entry{entry("SOA")}}}, errNotEnded},
+		"SOA":       {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA")}}}, errNotEnded},
+		"twice":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("MX")}}, {}}, errNotEnded},
 	} {
 		answer := &v1alpha1.ZoneChanges{FQDN: "example.org.", Changes: tc.changes}
 		answer.Metadata.UID = "z"

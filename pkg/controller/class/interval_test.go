@@ -79,7 +79,7 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"wide", "fast", "greedy/a", "greedy/b", "greedy/c", "team/edge"} {
-		c.tellMissing(name)
+		c.setMissing(name)
 	}
 	if got := c.driftInterval(small, fetched); got != time.Minute {
 		t.Errorf("without the others: %s", got)

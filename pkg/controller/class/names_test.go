@@ -90,7 +90,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 				t.Errorf("%s: the provider has %v, want %s", what, sets, want)
 			}
 		}
-		says := func(what string, i int, reason string) {
+		expect := func(what string, i int, reason string) {
 			t.Helper()
 			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", i), metav1.GetOptions{}))(t)
 			if ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason != reason {
@@ -105,8 +105,8 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		has("at the start", address(winner))
-		says("at the start", loser, string(delivery.ReasonConflict))
-		says("at the start", winner, v1alpha1.ReasonDelivered)
+		expect("at the start", loser, string(delivery.ReasonConflict))
+		expect("at the start", winner, v1alpha1.ReasonDelivered)
 
 		leaves := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{}))(t)
 		leaves = leaves.DeepCopy()
@@ -115,8 +115,8 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		has("without the first", address(loser))
-		says("without the first", loser, v1alpha1.ReasonDelivered)
-		says("without the first", winner, v1alpha1.ReasonNoClass)
+		expect("without the first", loser, v1alpha1.ReasonDelivered)
+		expect("without the first", winner, v1alpha1.ReasonNoClass)
 		end()
 	})
 }

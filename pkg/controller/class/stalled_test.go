@@ -148,12 +148,12 @@ func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 		// A change that repairs nothing starts the two minutes again.
 		r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.RequestsPerSecond = new(int32(7)) })
 		r.passTime(time.Minute)
-		if said := r.stalledClass(); said != "" {
-			t.Errorf("a minute after the change: %q", said)
+		if message := r.stalledClass(); message != "" {
+			t.Errorf("a minute after the change: %q", message)
 		}
 		r.passTime(2 * time.Minute)
-		if said := r.stalledClass(); said != "True SecretNotFound" {
-			t.Errorf("three minutes after the change: %q", said)
+		if message := r.stalledClass(); message != "True SecretNotFound" {
+			t.Errorf("three minutes after the change: %q", message)
 		}
 		r.stop()
 	})

@@ -49,22 +49,22 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	if failure == nil && state.Ready.Status != delivery.True {
 		return
 	}
-	said := ""
+	message := ""
 	if failure != nil {
 		if failure.Stored {
 			return // from a Delivery: the provider's words are in the log already, or come with the next attempt
 		}
-		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Said}, " ")
+		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
 	s.mu.Lock()
 	known := s.seen[key]
-	again := known.said == said
-	known.said = said
+	again := known.message == message
+	known.message = message
 	s.seen[key] = known
 	s.mu.Unlock()
 	if failure != nil && !again {
 		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name,
-			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Said)
+			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Detail)
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition
-	said       string
+	message    string
 }
 
 var _ lease.Store = (*store)(nil)
@@ -286,7 +286,7 @@ func (s *store) lockZone(uid string) *sync.Mutex {
 func (s *store) rememberDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].said}
+	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].message}
 }
 
 func (s *store) forgetDeliveries(which func(delivery.Key) bool) {

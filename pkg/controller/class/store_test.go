@@ -130,13 +130,13 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 
 // S6.13, attack 15: a Delivery is in the namespace of its zone. Of a failing class the Delivery has only the kind of
 // fault, and of the target a fingerprint. A Delivery of an older version, which has both in full, stays confirmed.
-func TestStore_tellsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
+func TestStore_showsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
 	s, client := newStore(t)
 	state := makeBegunState()
 	state.Target = "rfc2136 10.96.7.3:53"
-	const said = "server: dial tcp 10.96.7.3:53: connection refused"
-	state.Error = &delivery.StateError{Reason: delivery.ReasonServerUnreachable, Message: said, Time: time.Unix(4000, 0)}
-	state.Ready = delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: said}
+	const message = "server: dial tcp 10.96.7.3:53: connection refused"
+	state.Error = &delivery.StateError{Reason: delivery.ReasonServerUnreachable, Message: message, Time: time.Unix(4000, 0)}
+	state.Ready = delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: message}
 	must.Get(s.Save(t.Context(), key, state))(t)
 	list, err := client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
@@ -190,8 +190,8 @@ func TestStore_holdsWhatItBegins(t *testing.T) {
 		}
 		c := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(t.Context(), "public", metav1.GetOptions{}))(t)
 		list := must.Get(client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{}))(t)
-		ours := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
-		return ours(z.Finalizers), ours(c.Finalizers), len(list.Items) == 1 && ours(list.Items[0].Finalizers)
+		isOwn := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
+		return isOwn(z.Finalizers), isOwn(c.Finalizers), len(list.Items) == 1 && isOwn(list.Items[0].Finalizers)
 	}
 	idle := delivery.State{Ready: delivery.Condition{Status: delivery.False, Reason: ready.ReasonDNSClassNotFound, Message: "none"}}
 	version := must.Get(s.Save(t.Context(), key, idle))(t)

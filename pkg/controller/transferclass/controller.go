@@ -257,7 +257,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	var err error
 	switch {
 	case at.remind:
-		c.remindSecondaries()
+		c.renotify()
 	case at.peers:
 		err = c.syncPeers(ctx, at.class)
 	default:
@@ -276,7 +276,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	}
 }
 
-func (c *Controller) remindSecondaries() {
+func (c *Controller) renotify() {
 	for name, one := range c.serving {
 		for _, uid := range c.Members.Unconfirmed(name) {
 			one.Announce(uid)
@@ -350,7 +350,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	c.serving[name] = &serving{made, of, peers, membership, time.Now()}
 	c.keys.Hold(of, peers)
-	c.tellJoined(name, primary.Membership{}, membership)
+	c.announceJoined(name, primary.Membership{}, membership)
 	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members),
 		"secondaries", len(peers.Secondaries))
 	return nil
@@ -417,12 +417,12 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 		if name == of.Name || other == nil || other.of.Spec.Bind9 == nil {
 			continue
 		}
-		theirs := other.peers.Claims()
-		maps.DeleteFunc(theirs, func(key, meaning string) bool { ours, has := claims[key]; return !has || ours == meaning })
-		if len(theirs) == 0 {
+		others := other.peers.Claims()
+		maps.DeleteFunc(others, func(key, meaning string) bool { meant, has := claims[key]; return !has || meant == meaning })
+		if len(others) == 0 {
 			continue
 		}
-		left := other.peers.dropNames(theirs)
+		left := other.peers.dropNames(others)
 		if err := other.Update(left.Class); err != nil {
 			return err
 		}
@@ -494,11 +494,11 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	before := known.members
 	known.Set(now)
 	known.members = now
-	c.tellJoined(name, before, now)
+	c.announceJoined(name, before, now)
 	return nil
 }
 
-func (c *Controller) tellJoined(class string, before, now primary.Membership) {
+func (c *Controller) announceJoined(class string, before, now primary.Membership) {
 	had := map[string]bool{}
 	for _, m := range before.Members {
 		had[m.UID] = true

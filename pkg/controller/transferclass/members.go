@@ -67,9 +67,9 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; tell
+// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; notify
 // must not block.
-func (m *Members) Changed(tell func(class string)) { m.changed = tell }
+func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
 // Run follows the Deliveries until ctx ends.
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -283,7 +283,7 @@ func (s store) storeDelivery(object any, there bool) error {
 	s.mu.Lock()
 	s.replaceRow(at, one, revision, touched)
 	s.mu.Unlock()
-	s.tellChanged(touched)
+	s.notifyChanged(touched)
 	return nil
 }
 
@@ -312,14 +312,14 @@ func (s store) Replace(list []any, version string) error {
 		}
 	}
 	s.mu.Unlock()
-	s.tellChanged(touched)
+	s.notifyChanged(touched)
 	if first {
 		close(s.synced)
 	}
 	return nil
 }
 
-func (s store) tellChanged(classes map[string]bool) {
+func (s store) notifyChanged(classes map[string]bool) {
 	for class := range classes {
 		s.changed(class)
 	}

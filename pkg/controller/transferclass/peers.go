@@ -115,7 +115,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		return Peers{}, err
 	}
 	reachable := func(at netip.AddrPort) bool { return of.Spec.AllowLocalAddresses || dial.Check(at.Addr()) == nil }
-	tell := func(target primary.Target, key *tsig.Key) {
+	addTarget := func(target primary.Target, key *tsig.Key) {
 		at := target.Addr
 		if key != nil {
 			target.Key = key.Name
@@ -138,7 +138,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs,
 			Signer: s.Signer}
 		if target := (primary.Target{Addr: at, NoCatalog: one.NoCatalog, NoZones: one.Signer != ""}); !target.NoCatalog || !target.NoZones {
-			tell(target, key)
+			addTarget(target, key)
 		}
 		switch {
 		case key != nil:
@@ -154,7 +154,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if err != nil {
 			return Peers{}, invalid("transfer.alsoNotify[%d]: %v", i, err)
 		}
-		tell(primary.Target{Addr: at}, common)
+		addTarget(primary.Target{Addr: at}, common)
 	}
 	return peers, nil
 }

@@ -75,8 +75,8 @@ type Controller struct {
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
 	// outcomes are to be written, by ID. told is the time of the last takeOutcomes.
-	outcomes map[string]outcome
-	told     time.Time
+	outcomes  map[string]outcome
+	lastTaken time.Time
 }
 
 // New registers with the informer. Nothing happens before Run.
@@ -190,12 +190,12 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
-	if time.Since(c.told) >= outcomeInterval {
+	if time.Since(c.lastTaken) >= outcomeInterval {
 		for id, o := range c.Poster.takeOutcomes(klog.FromContext(ctx)) {
 			before := c.outcomes[id]
 			c.outcomes[id] = outcome{update: cmp.Or(o.update, before.update), refusal: cmp.Or(o.refusal, before.refusal)}
 		}
-		c.told = time.Now()
+		c.lastTaken = time.Now()
 	}
 	unwritten := map[string]outcome{}
 	for _, one := range candidates {

@@ -189,7 +189,7 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 		return Action{Do: DoDeliver, Why: "no serial is confirmed there"}
 	case !fresh:
 		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
-	case m.knowsAside() && len(m.refused.remaining) > 0:
+	case m.hasUnlisted() && len(m.refused.remaining) > 0:
 		return Action{Do: DoDeliver, Why: "more RRsets that were refused have their turn"}
 	case state.Error != nil && state.Intent == nil && !m.blocked:
 		return Action{Do: DoDeliver, Why: "it failed with nothing left to do, for want of a provider or a name, " +

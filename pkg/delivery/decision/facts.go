@@ -92,7 +92,7 @@ type Facts struct {
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
-	owed                      map[delivery.RRsetKey]bool
+	unconfirmed               map[delivery.RRsetKey]bool
 
 	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again:
 	// another attempt follows at once. Pause makes all zones of the class wait.

@@ -43,9 +43,9 @@ type Memory struct {
 
 type refused struct {
 	times int
-	// aside has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
+	// unlisted has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
 	// remaining are still to be retried in this round.
-	aside     map[delivery.RRsetKey]*delivery.Error
+	unlisted  map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
 
@@ -102,7 +102,7 @@ func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || 
 // begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
-	m.refused.aside, m.refused.remaining = nil, nil
+	m.refused.unlisted, m.refused.remaining = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true

@@ -60,7 +60,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 			err = e
 		}
 	}
-	report.Failed = m.addAside(t.Plans, report.Failed, err == nil)
+	report.Failed = m.addUnlisted(t.Plans, report.Failed, err == nil)
 	plan := t.Plans[0]
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)
@@ -211,7 +211,7 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	describeFailure(next, e, f.Now)
 	// Refused RRsets do not delay a change of the zone, and its delivery does not move their retry. Only a newly
 	// refused RRset resets the retry.
-	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.owed[failure.Key()] }) {
+	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmed[failure.Key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueRefused)
 	}
@@ -229,11 +229,11 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	for _, failure := range failed {
 		remain[failure.Key()] = true
 	}
-	mended := func(key delivery.RRsetKey) bool { return !remain[key] }
+	repaired := func(key delivery.RRsetKey) bool { return !remain[key] }
 	if next.Drifted.Status == delivery.True {
-		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), mended))
+		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), repaired))
 	}
-	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return mended(key) })
+	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return repaired(key) })
 	if f.compared {
 		next.Request = f.Zone.Request
 	} else if m.requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
@@ -249,22 +249,22 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var owed []delivery.RRsetKey // owed after the repeat too; unlisted if the fence was not called
+		var unconfirmed []delivery.RRsetKey // owed after the repeat too; unlisted if the fence was not called
 		for _, failure := range failed {
-			owed = append(owed, failure.Key())
+			unconfirmed = append(unconfirmed, failure.Key())
 		}
-		kept.RRsets, kept.Unlisted = addRRsets(owed, kept.Unlisted, kept.RRsets)
+		kept.RRsets, kept.Unlisted = addRRsets(unconfirmed, kept.Unlisted, kept.RRsets)
 		if len(kept.RRsets) > maxListed {
 			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
 		}
 		next.Intent = &kept
 	case len(failed) > 0:
-		next.Intent = m.setAside(t, plan.Serial, failed, f.Now)
+		next.Intent = m.keepUnlisted(t, plan.Serial, failed, f.Now)
 	default:
 		next.Intent = nil
 	}
 	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
-		m.refused.aside, m.refused.remaining = nil, nil
+		m.refused.unlisted, m.refused.remaining = nil, nil
 	}
 }
 
@@ -300,8 +300,10 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// A refused RRset is missing, and Ready reports it. It is drift only if it was drift before.
-	owed := m.listOwed()
-	refused := func(set delivery.RRset) bool { return owed[set.Key()] && !slices.Contains(m.State.Drift, set.Key()) }
+	unconfirmed := m.listUnconfirmed()
+	refused := func(set delivery.RRset) bool {
+		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
+	}
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
@@ -312,11 +314,11 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	f.Repair = true
 	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
 	if m.State.Intent != nil {
-		intent, f.owed = *m.State.Intent, owed
+		intent, f.unconfirmed = *m.State.Intent, unconfirmed
 	}
 	// The repair retries even permanently refused RRsets.
-	if m.knowsAside() {
-		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
+	if m.hasUnlisted() {
+		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
 		m.State.Serial, m.State.Hash = 0, ""
 	} else {
@@ -431,7 +433,7 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 
 // StateStopped returns the state after the Loop stopped an attempt. owed reports whether to store it: no call is in
 // flight, so the next worker need not wait.
-func (m *Memory) StateStopped(f *Facts) (next delivery.State, owed bool) {
+func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
@@ -452,16 +454,16 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 // InheritState continues from the state of another class with the same target.
-func (m *Memory) InheritState(f *Facts, theirs delivery.State) {
+func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// Changes begun by the other class without an intent are among those of the zone since theirs.Serial.
-	intent := delivery.Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.Began, Unlisted: true}
-	if theirs.Intent != nil {
-		if intent = *theirs.Intent; intent.Holder != "" {
+	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
+	if inherited.Intent != nil {
+		if intent = *inherited.Intent; intent.Holder != "" {
 			intent.Holder, m.due[dueRepeat] = "", f.Began.Add(f.RepeatAfter)
 		}
 	}
 	state := &m.State
-	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, &intent
+	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = inherited.Zone, inherited.Target, inherited.Serial, inherited.Hash, &intent
 }
 
 func nameTaken(zone name.Name) *delivery.Error {
@@ -484,7 +486,7 @@ func newCondition(status delivery.Status, reason delivery.Reason, message string
 }
 
 func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
-	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Said: e.Said, Time: since}
+	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Detail: e.Detail, Time: since}
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 

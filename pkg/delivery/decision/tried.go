@@ -19,8 +19,8 @@ type Tried struct {
 	Intent delivery.Intent
 	Repeat bool
 	// owed are the RRsets refused before.
-	before delivery.State
-	owed   map[delivery.RRsetKey]bool
+	before      delivery.State
+	unconfirmed map[delivery.RRsetKey]bool
 }
 
 // PlanDelivery plans a delivery. makePlans returns the plans that lead from a state to the zone.
@@ -37,7 +37,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		intent.From = m.State.Serial
 	}
 	intent.RRsets, intent.Unlisted = halfWritten(m.State.Intent, plans...)
-	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
+	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlisted()
 	if repeat && m.takeover.whole {
 		state := m.State
 		state.Serial = 0
@@ -46,13 +46,13 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		}
 	}
 	for n := range plans {
-		if plans[n].Delivered = m.State.Serial != 0; m.knowsAside() {
-			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
+		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlisted() {
+			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refused.unlisted), delivery.RRsetKey.Compare)
 		}
 	}
-	t := Tried{Plans: plans, Intent: intent, Repeat: repeat, before: m.State, owed: f.owed}
+	t := Tried{Plans: plans, Intent: intent, Repeat: repeat, before: m.State, unconfirmed: f.unconfirmed}
 	if m.State.Intent != nil && !f.compared {
-		t.owed = m.listOwed()
+		t.unconfirmed = m.listUnconfirmed()
 	}
 	return t, nil
 }
@@ -68,17 +68,17 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 }
 
 // The intent keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
-func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
-	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
+func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
-		m.refused.aside[failure.Key()] = failure.Err
+		m.refused.unlisted[failure.Key()] = failure.Err
 	}
 	earlier, fresh := t.splitFailed(failed)
 	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
 		intent.From = t.before.Earliest()
 	}
-	if len(m.refused.aside) > maxListed {
+	if len(m.refused.unlisted) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
 			intent.From, intent.RRsets = 0, slices.Concat(earlier, fresh)
@@ -108,7 +108,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	// A refused RRset without history was never at the provider.
 	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
-		if key := failure.Key(); had[key] && (lags || !t.owed[key]) {
+		if key := failure.Key(); had[key] && (lags || !t.unconfirmed[key]) {
 			earlier = append(earlier, key)
 		} else {
 			fresh = append(fresh, key)
@@ -134,7 +134,7 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 			if !refused {
 				return nil
 			}
-			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.owed[set.Key()]) {
+			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmed[set.Key()]) {
 				zoneless = e
 			}
 		}

@@ -67,7 +67,7 @@ func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	}
 }
 
-func listOwed(i *delivery.Intent) []delivery.RRsetKey {
+func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	if i.Unlisted {
 		return nil
 	}
@@ -93,17 +93,17 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		}
 		return []delivery.Plan{plan}, nil
 	}
-	plan.Uncertain, plan.Owed = true, listOwed(intent)
-	stood := map[delivery.RRsetKey][]dns.Entry{}
+	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
+	former := map[delivery.RRsetKey][]dns.Entry{}
 	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
 	case err == nil:
-		stood = undoChanges(snapshot, history)
+		former = undoChanges(snapshot, history)
 		plan.History = slices.Concat([]dns.Change{}, history)
 	case !errors.Is(err, zoneview.ErrTrimmed):
 		return nil, err
 	}
-	touched, known := maps.Clone(stood), err == nil
+	touched, known := maps.Clone(former), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
 		// Only the listed RRsets may still be as they were at From.
 		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
@@ -113,21 +113,21 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		touched, known = undoChanges(snapshot, changes), err == nil
 	}
 	for _, key := range intent.RRsets {
-		if before, ok := stood[key]; ok {
+		if before, ok := former[key]; ok {
 			touched[key] = before
 		} else if _, ok := touched[key]; !ok && plan.Zone.Encloses(key.Name) {
 			touched[key] = snapshot.Lookup(key.Name, key.Type)
 		}
 	}
-	owed := toChanges(snapshot, touched)
+	unconfirmed := toChanges(snapshot, touched)
 	if known && state.Serial != 0 && intent.From != 0 {
-		plan.Changes = owed
+		plan.Changes = unconfirmed
 		return []delivery.Plan{plan}, nil
 	}
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
 	// All has the RRsets to write, so only removals are left.
-	removed := slices.DeleteFunc(owed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
+	removed := slices.DeleteFunc(unconfirmed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []delivery.Plan{plan}, nil
 	}
@@ -231,7 +231,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
-	plan.Owed = []delivery.RRsetKey{}
+	plan.Unconfirmed = []delivery.RRsetKey{}
 	touched := map[delivery.RRsetKey]bool{}
 	touch := func(keys []delivery.RRsetKey) {
 		for _, key := range keys {
@@ -239,7 +239,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		}
 	}
 	if state.Intent != nil {
-		plan.Owed = listOwed(state.Intent)
+		plan.Unconfirmed = listUnconfirmed(state.Intent)
 		touch(state.Intent.RRsets)
 	}
 	if snapshot == nil || snapshot.FQDN() != zone {

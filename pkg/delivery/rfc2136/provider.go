@@ -44,10 +44,10 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// theirs has, by UID, the foreign data that the last comparison found in the place of a zone's RRsets. No decision
+	// foreign has, by UID, the foreign data that the last comparison found in the place of a zone's RRsets. No decision
 	// depends on it.
-	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
-	last   name.Name
+	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
+	last    name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -71,7 +71,7 @@ func New(config Config) (*Provider, error) {
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
-	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
+	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
 func addPort(server string) string {
@@ -95,7 +95,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		changes = w.findDifferences(held)
 		remains = remains && len(w.compareZone(held).Foreign) > 0
 	}
-	changes, err := w.setKnownConflictsAside(ctx, w.dropServerOwned(changes))
+	changes, err := w.failKnownConflicts(ctx, w.dropServerOwned(changes))
 	if err == nil {
 		first, last := w.order.Divide(plan.Zone, changes)
 		if err = out.writeAll(ctx, first, plan.Changes == nil, 0); err == nil {
@@ -109,8 +109,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
 		p.last = plan.Zone
-		if p.theirs[plan.UID] = w.theirs; len(w.theirs) == 0 || len(w.theirs) > maxTheirs {
-			delete(p.theirs, plan.UID)
+		if p.foreign[plan.UID] = w.foreign; len(w.foreign) == 0 || len(w.foreign) > maxForeign {
+			delete(p.foreign, plan.UID)
 		}
 		p.mu.Unlock()
 	}
@@ -130,7 +130,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	err = out.writeAll(ctx, changes, true, 0)
 	p.order.Forget(plan.Zone)
 	p.mu.Lock()
-	delete(p.theirs, plan.UID)
+	delete(p.foreign, plan.UID)
 	if p.last == plan.Zone {
 		p.last = name.Name{}
 	}
@@ -237,13 +237,13 @@ type work struct {
 	// failed has the reason for each RRset set aside; alone has those refused alone.
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
-	theirs          map[delivery.RRsetKey][]delivery.RRset
+	foreign         map[delivery.RRsetKey][]delivery.RRset
 	steps           map[delivery.RRsetKey][]step
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
 	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{},
-		accepted: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+		accepted: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, foreign: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
 		w.wait = min(callTimeout, plan.CallTimeout)
 	}
@@ -289,8 +289,8 @@ func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(change delivery.Change) bool { return w.isServerOwned(change.After.Key()) })
 }
 
-func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
-	w.theirs[key] = theirs
+func (w *work) failConflict(key delivery.RRsetKey, what string, foreign ...delivery.RRset) {
+	w.foreign[key] = foreign
 	w.failed[key] = delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
 		"take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }

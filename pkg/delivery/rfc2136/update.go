@@ -303,8 +303,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
 		// An RRset refused before was never there, and needs no removal.
-		stands, err := w.standsAtServer(ctx, batch[0].Change)
-		if err != nil || !stands {
+		stored, err := w.isStored(ctx, batch[0].Change)
+		if err != nil || !stored {
 			return err
 		}
 	}
@@ -357,7 +357,7 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
-func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (bool, error) {
+func (w *write) isStored(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)
 		if err != nil {
@@ -366,5 +366,5 @@ func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (boo
 		w.held = &held
 	}
 	is := w.held.at(change.After.Key())
-	return len(w.subtractOurs(is, change).Data) < len(is.Data), nil
+	return len(w.subtractWritten(is, change).Data) < len(is.Data), nil
 }

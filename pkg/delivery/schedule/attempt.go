@@ -187,7 +187,7 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		if next, owed := a.memory.StateStopped(&a.facts); began && owed {
+		if next, store := a.memory.StateStopped(&a.facts); began && store {
 			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes over the intent
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -320,8 +320,8 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {
 		at := delivery.Key{UID: a.key.UID, Class: class}
-		theirs, err := a.lease.ReadState(ctx, at)
-		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.Class.Target) {
+		inherited, err := a.lease.ReadState(ctx, at)
+		if err == nil && (inherited.Zone.IsZero() || inherited.Target != f.Class.Target) {
 			continue
 		}
 		if a.others.atWork(class) {
@@ -329,13 +329,13 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			theirs, err = a.lease.ReadState(ctx, at) // as of the last attempt there
+			inherited, err = a.lease.ReadState(ctx, at) // as of the last attempt there
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		m.InheritState(f, theirs)
+		m.InheritState(f, inherited)
 		return true
 	}
 	return true
@@ -376,7 +376,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	})
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.State.Zone,
-			"method", method, "err", err, "cause", errors.Unwrap(err), "said", delivery.AsError(err).Said)
+			"method", method, "err", err, "cause", errors.Unwrap(err), "said", delivery.AsError(err).Detail)
 	}
 	return err
 }

@@ -144,7 +144,7 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 }
 
 // A difference is reported until its repair, in the same process and after a restart.
-func TestLoop_driftThatIsNotMended(t *testing.T) {
+func TestLoop_driftThatIsNotRepaired(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			if beside {

@@ -35,8 +35,8 @@ type right struct {
 	has  []name.Name
 	// claimed is the name to deliver the zone under, stored or not.
 	claimed name.Name
-	// ours: the Loop works on this delivery, and knows more than a watch.
-	ours bool
+	// owned: the Loop works on this delivery, and knows more than a watch.
+	owned bool
 }
 
 func newNames() names {
@@ -110,7 +110,7 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 // delivery claims and awaits no name; if over is set, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
-	r.ours = true
+	r.owned = true
 	if leaving || over {
 		r.claimed = name.Name{}
 		n.setAwaited(key, name.Name{})

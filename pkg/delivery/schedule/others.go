@@ -20,7 +20,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.names.of(key)
-	if r.ours {
+	if r.owned {
 		return
 	}
 	waited := l.names.setNames(r, nil)

@@ -85,7 +85,7 @@ func (q *queue) startNext() {
 		q.setTimer(wait)
 		return
 	}
-	for j := q.takeNext(); j != nil; j = q.takeNext() {
+	for j := q.dequeueJob(); j != nil; j = q.dequeueJob() {
 		if j.queued = false; j.gone {
 			continue
 		}
@@ -98,7 +98,7 @@ func (q *queue) startNext() {
 
 // Tenants take turns. A tenant has at most as many workers as stay free: otherwise thousands of changes of a tenant
 // could block all others.
-func (q *queue) takeNext() *job {
+func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
 		return nil

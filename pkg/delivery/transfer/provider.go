@@ -229,14 +229,14 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	// A question cut off by the deadline may fail before the context ends, and is no answer.
 	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
 	rows := make([]delivery.Server, len(p.config.Secondaries))
-	theirs := make([]serial.Serial, len(rows)) // of secondaries with own serials
+	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
 		var before seen // ahead, seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
 			answered := now.serial
 			if now.err == nil && s.ownSerials() {
-				theirs[i] = now.serial
+				observed[i] = now.serial
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
 			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
@@ -275,18 +275,18 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	})
 	for i, s := range p.config.Secondaries {
 		if s.Signer != "" && rows[i].Err == nil { // the signer may have been asked later
-			now := p.findBehind(s, plan, theirs[i])
+			now := p.findBehind(s, plan, observed[i])
 			rows[i].Serial, rows[i].Note = now.serial, now.note
 		}
 	}
 	return rows
 }
 
-func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
+func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	if s.Signs {
-		return p.askSigner(ctx, s, plan, theirs)
+		return p.askSigner(ctx, s, plan, observed)
 	}
-	return p.findBehind(s, plan, theirs)
+	return p.findBehind(s, plan, observed)
 }
 
 // reaches reports whether a server has the serial or a later one; 0 is none.

@@ -42,11 +42,11 @@ const (
 // pace limits transfers: none begins before the time "free".
 type pace struct{ free time.Time }
 
-func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond int, share float64) {
+func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
 	if p.free.Before(now) {
 		p.free = now
 	}
-	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(took))))
+	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(elapsed))))
 }
 
 type signedZone struct {
@@ -73,7 +73,7 @@ type signer struct {
 }
 
 // match means that the signer's serial "theirs" has the data of the zone's serial "ours".
-type match struct{ theirs, ours serial.Serial }
+type match struct{ remote, local serial.Serial }
 
 type signedKey struct {
 	uid  string
@@ -103,7 +103,7 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 }
 
 // If the signer's own serial has changed, the zone is transferred first.
-func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
+func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
 	known := z.signers[s.Name]
@@ -112,7 +112,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 		z.signers[s.Name] = known
 	}
 	z.mu.Unlock()
-	if known.serial != theirs {
+	if known.serial != observed {
 		wait := p.waitToTransfer(known)
 		if 0 < wait && wait <= shortWait {
 			select {
@@ -123,13 +123,13 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 		}
 		if wait > 0 {
 			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
-				theirs, wait.Round(time.Second)), passing: true}
+				observed, wait.Round(time.Second)), passing: true}
 			if held := known.latest(); held != (match{}) {
-				at.serial = held.ours
+				at.serial = held.local
 			}
 			return at
 		}
-		if err := p.transferSigned(ctx, s, plan, z, known, theirs); err != nil {
+		if err := p.transferSigned(ctx, s, plan, z, known, observed); err != nil {
 			return seen{err: err, passing: err.Reason == delivery.ReasonServerUnreachable}
 		}
 	}
@@ -147,7 +147,7 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 }
 
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
-	theirs serial.Serial) *delivery.Error {
+	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
 	began, octets := time.Now(), 0
@@ -177,10 +177,10 @@ func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan deliver
 	}
 	var err error
 	since := known.serial
-	if since != 0 && theirs.Ahead(since) {
+	if since != 0 && observed.Ahead(since) {
 		err = fetch(&since)
 	}
-	if since == 0 || !theirs.Ahead(since) || err != nil && ctx.Err() == nil {
+	if since == 0 || !observed.Ahead(since) || err != nil && ctx.Err() == nil {
 		next = *known
 		err = fetch(nil) // The signer has no differences, or has started over.
 	}
@@ -298,21 +298,21 @@ func (s *signer) latest() match {
 }
 
 // A signer's serial proves the zone's. A secondary that also transfers from our primaries may have the zone's own.
-func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
-	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
-		return seen{serial: theirs}
+func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
+	if s.Unsigned && !p.mayBeAhead(plan, observed) {
+		return seen{serial: observed}
 	}
 	z := p.findSigned(plan)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.matches) {
-			if one.theirs == theirs {
-				return seen{serial: one.ours, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", theirs, s.Signer,
-					one.ours)}
+			if one.remote == observed {
+				return seen{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", observed, s.Signer,
+					one.local)}
 			}
 		}
 	}
-	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", theirs,
+	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", observed,
 		s.Signer)}
 }

@@ -215,23 +215,23 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 }
 
 // failure is nil for success, and set for a 404. spoken: the answer is of the protocol.
-func (got answer) readResponse() (response protocol.Response, spoken bool, failure *delivery.Error) {
-	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
-	if spoken && *response.Success && got.status/100 == 2 {
+func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
+	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
+	if isProtocol && *response.Success && got.status/100 == 2 {
 		return response, true, nil
 	}
-	if !spoken {
+	if !isProtocol {
 		response = protocol.Response{}
 	}
-	return response, spoken, got.explainFailure(response.Error, spoken)
+	return response, isProtocol, got.explainFailure(response.Error, isProtocol)
 }
 
 // explainFailure describes a failed request. refusal is nil if the answer had none.
-func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
+func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
 	if refusal != nil {
-		code, failure.Said = refusal.Code, quoteServer(refusal, got.secrets)
+		code, failure.Detail = refusal.Code, quoteServer(refusal, got.secrets)
 	}
 	failure.Code = code
 	if !isProtocolCode(code) {
@@ -255,10 +255,10 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
 		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
 		failure.Message = "the server wants fewer requests; lower spec.requestsPerSecond of the class"
-	case code == protocol.CodeRecordNotFound, spoken && status == http.StatusNotFound && code != protocol.CodeServerError:
+	case code == protocol.CodeRecordNotFound, isProtocol && status == http.StatusNotFound && code != protocol.CodeServerError:
 		failure.Reason = delivery.ReasonZoneNotFound
 		failure.Message = "the server does not find where the record belongs; make the zone at the provider"
-	case spoken && status == http.StatusConflict:
+	case isProtocol && status == http.StatusConflict:
 		failure.Reason = delivery.ReasonConflict
 		failure.Message = "the record cannot stand beside what else the provider has at this name"
 	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue,
@@ -273,7 +273,7 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"
-	case spoken && status/100 == 2, spoken && status >= 500, code == protocol.CodeServerError:
+	case isProtocol && status/100 == 2, isProtocol && status >= 500, code == protocol.CodeServerError:
 		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
 		failure.Message = "the server could not do it; the controller's log has what it says, and its own log may have more"
 	case status/100 == 2:

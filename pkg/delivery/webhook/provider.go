@@ -257,7 +257,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	p.mu.Unlock()
 	if health.Status != protocol.Healthy || got.status/100 != 2 {
 		err := delivery.Errorf(delivery.ReasonServerError, "the server says that it is not healthy")
-		err.Code, err.Said = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
+		err.Code, err.Detail = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
 		return health.Features, err
 	}
 	return health.Features, nil

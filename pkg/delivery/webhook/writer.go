@@ -296,8 +296,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	var failure *delivery.Error
 	switch {
 	case err == nil:
-		_, spoken, failure := got.readResponse()
-		return w.recordOutcome(ctx, i, failure, spoken)
+		_, isProtocol, failure := got.readResponse()
+		return w.recordOutcome(ctx, i, failure, isProtocol)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
 		// The server accepted the connection and did not answer, perhaps because of the record.
 		w.silent++
@@ -308,8 +308,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// An error ends the attempt. spoken: the answer was of the protocol, or there was none.
-func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
+// An error ends the attempt. isProtocol: the answer was of the protocol, or there was none.
+func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
@@ -324,14 +324,14 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		return failure
 	}
 	// An answer without a code of the protocol may come from a proxy that filters records.
-	strange := failure.WholeClass || !spoken && !failure.Permanent
+	strange := failure.WholeClass || !isProtocol && !failure.Permanent
 	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
 		return failure
 	}
 	ofServer := failure
 	if failure.WholeClass {
 		failure = &delivery.Error{
-			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Said: failure.Said, RetryAfter: featureRetry,
+			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Detail: failure.Detail, RetryAfter: featureRetry,
 			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, "+
 				"while the server says that it is healthy; see whether a proxy before the server refuses what the record says",
 				failure.Code),

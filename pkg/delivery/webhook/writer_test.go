@@ -430,7 +430,7 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 	}
 }
 
-func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
+func TestProvider_verifyNeedsAServerThatReports(t *testing.T) {
 	for what, answer := range map[string]http.HandlerFunc{
 		"no such path": answerWith(404, "404 page not found"), "no such method": answerWith(405, ""),
 		"a success without a record": answerWith(200, done),

@@ -43,7 +43,7 @@ const (
 	keepHistory = time.Minute
 	// lockSeconds is how long a dead server blocks others' defragmentation.
 	lockSeconds = 240
-	// turnSeconds is a member's turn while no lock is possible.
+	// turnSeconds is the time of a member while no lock is possible.
 	turnSeconds = 15
 )
 
@@ -403,7 +403,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	turn, err := k.memberInTurn(limited)
+	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
 	}
@@ -412,7 +412,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return err
 	}
 	for _, m := range members {
-		if m.id() != turn || m.fits() || m.free() < m.DbSize/20 {
+		if m.id() != next || m.fits() || m.free() < m.DbSize/20 {
 			continue
 		}
 		if err := k.defragmentMember(ctx, m); err != nil {
@@ -434,7 +434,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		case m.DbSizeQuota == 0:
 			wrong = append(wrong, fmt.Errorf("etcd %s does not tell its quota (before 3.6): "+
 				"take back its alarm with etcdctl alarm disarm when there is room", m.endpoint))
-		case m.id() == turn:
+		case m.id() == next:
 			wrong = append(wrong, fmt.Errorf("etcd %s: live data exceeds the quota: "+
 				"%d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize,
 				m.DbSizeQuota))
@@ -443,7 +443,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-func (k *Keeper) memberInTurn(ctx context.Context) (uint64, error) {
+func (k *Keeper) nextMember(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("etcd's members: %w", err)

@@ -314,7 +314,7 @@ func TestKeeper_defragmentsTheNextMember(t *testing.T) {
 
 // M3, M6: a real etcd passes with a single write, at the start of the log; a store for Kubernetes only is refused
 // by name.
-func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
+func TestProbe_distinguishesAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
 	must.Succeed(t, Probe(t.Context(), client, prefix))

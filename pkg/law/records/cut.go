@@ -15,8 +15,8 @@ import (
 
 // CutAsk is the request to count the cut of a child in the parent.
 type CutAsk struct {
-	Parent *law.Zone
-	Owed   law.PendingCut
+	Parent  *law.Zone
+	Pending law.PendingCut
 	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate it.
 	Holding *law.Holding
 	Cut     *law.CountedCut
@@ -38,7 +38,7 @@ func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	p := ask.Parent
 	holding := d.HoldingOf(p)
-	key := law.CutKey(p.UID, ask.Owed.Child.UID)
+	key := law.CutKey(p.UID, ask.Pending.Child.UID)
 	before := law.Get[law.CountedCut](d, key)
 	var counts *law.CountedCut
 	if ask.Holding != nil {
@@ -52,8 +52,8 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	plan.Writes = append(writes, law.Write{Key: key, Value: cutFact(counts)})
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, ask.Now.Unix())
 	change := &law.ZoneChange{Zone: p, Holding: marked}
-	if before == nil && ask.Owed.Child.Namespace != p.Namespace {
-		change.News = findTaken(d, p, ask.Owed.FQDN)
+	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
+		change.Notices = findTaken(d, p, ask.Pending.FQDN)
 	}
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
@@ -70,7 +70,7 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
+func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	at, _ := child.Rel(p.FQDN())
 	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
 	var hosts []name.Rel
@@ -80,7 +80,7 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	if below := law.Get[law.OwnersBelow](d, law.OwnersBelowKey(p.UID, at)); below != nil {
 		hosts = append(hosts, below.Pointed...)
 	}
-	return newsOfTaken(p, hosts)
+	return noticesOfTaken(p, hosts)
 }
 
 // cutFact returns an untyped nil for nil, to delete.

@@ -37,7 +37,7 @@ type delta struct {
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
-	news     []law.News
+	notices  []law.Notice
 
 	conflicts bool
 	// claimedBy is the namespace, tenants first, whose claim on the base name refuses added (S2.14); "" for none.
@@ -95,7 +95,7 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.ReadAnew() // by the record's status all is counted: facts of two moments
+		x.Reread() // by the record's status all is counted: facts of two moments
 	}
 	x.records--
 }
@@ -173,7 +173,7 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
-	if x.ask.Cascade && (!x.isNew() || x.ask.Stood && (own || x.ask.Before == nil) || x.ask.Came && own) {
+	if x.ask.Cascade && (!x.isNew() || x.ask.Existed && (own || x.ask.Before == nil) || x.ask.Came && own) {
 		return nil
 	}
 	holding := x.holding.WithoutReplacement(x.ask.Work)
@@ -251,7 +251,7 @@ func (x *delta) isOwnStep() bool {
 	case ask.WorkBy != z.Namespace:
 		return false
 	case x.removed == nil:
-		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
+		return !ask.Existed && (ask.Namespace == z.Namespace || ask.ByRules)
 	case ask.After == nil || x.added != nil:
 		return true
 	}

@@ -101,7 +101,7 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 			names = append(names, x.nameOf(n))
 		}
 	}
-	x.tellHidden(plan, names, below.Children-len(below.First), wildcard)
+	x.announceHidden(plan, names, below.Children-len(below.First), wildcard)
 }
 
 // noteLeftName notes a name without data that a wildcard would answer if there were no guests below.
@@ -125,19 +125,19 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if n != a.Top {
 		hidden = append(hidden, x.nameOf(n))
 	}
-	x.tellHidden(plan, hidden, 0, a.Wildcard)
+	x.announceHidden(plan, hidden, 0, a.Wildcard)
 }
 
-func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
+func (x *delta) announceHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
 	if len(names) == 0 {
 		return
 	}
 	for _, ns := range x.listHolders(wildcard) {
 		for _, n := range names {
 			if ns == x.zone.Namespace {
-				x.news = append(x.news, law.News{Reason: law.NewsNameHidden, Name: n})
+				x.notices = append(x.notices, law.Notice{Reason: law.NoticeNameHidden, Name: n})
 			} else {
-				x.news = append(x.news, law.News{Reason: law.NewsNameHidden, Name: n, Wildcard: wildcard, Namespace: ns})
+				x.notices = append(x.notices, law.Notice{Reason: law.NoticeNameHidden, Name: n, Wildcard: wildcard, Namespace: ns})
 			}
 		}
 	}

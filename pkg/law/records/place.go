@@ -21,7 +21,7 @@ type RecordAsk struct {
 	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
 	// A record between two zones (S2.9), in a cascade also a record in a zone.
-	Stood bool
+	Existed bool
 	// Came, in a cascade: the record waits under the name that it had in a removed zone.
 	Came bool
 	Now  time.Time
@@ -46,8 +46,8 @@ type RecordAsk struct {
 
 type recordDecision struct {
 	*law.Reading
-	ask  RecordAsk
-	home *law.Zone
+	ask         RecordAsk
+	currentZone *law.Zone
 	// absent is the message for a zoneRef to home if home has no rule for the namespace; else "".
 	absent string
 }
@@ -82,7 +82,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
 	knows := z != nil && !z.Pending && d.ZoneKnownTo(z, r.Namespace)
 	switch {
-	case !knows && d.home != nil && z != nil && d.home.UID == z.UID:
+	case !knows && d.currentZone != nil && z != nil && d.currentZone.UID == z.UID:
 		d.absent = law.AbsentMessage(r.ZoneRef, r.Namespace)
 	case !knows:
 		if r.Absolute() {
@@ -108,13 +108,13 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findHome returns the record's zone; nil if gone: its cascade purges the keys.
-func (d *recordDecision) findHome() (*law.Zone, *law.Holding) {
+// findZone returns the record's zone; nil if gone: its cascade purges the keys.
+func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {
 		return nil, nil
 	}
-	z, holding := d.StandingAt(law.Place{Ref: b.Zone})
+	z, holding := d.ZoneAt(law.Place{Ref: b.Zone})
 	if z == nil {
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ func (d *recordDecision) findHome() (*law.Zone, *law.Holding) {
 		before := *b
 		var ok bool
 		if before.Owner, ok = b.FQDN.Rel(z.FQDN()); !ok {
-			d.ReadAnew()
+			d.Reread()
 		}
 		d.ask.Before = &before
 	}

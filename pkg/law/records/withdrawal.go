@@ -127,14 +127,14 @@ func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-
 // item is the same for all who want the name.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
-	standing := law.Get[law.Work](r, law.WorkKey(id))
+	existing := law.Get[law.Work](r, law.WorkKey(id))
 	at, _ := n.In(z.FQDN())
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now.Unix(), Unmarked: true, Yields: n}
-	if standing != nil { // the runner begins again
-		w.Times, w.Runner = standing.Times+1, standing.Runner
-		for i := range standing.Scans {
-			from = append(slices.Clone(from), standing.Scans[i].Namespaces...)
+	if existing != nil { // the runner begins again
+		w.Times, w.Runner = existing.Times+1, existing.Runner
+		for i := range existing.Scans {
+			from = append(slices.Clone(from), existing.Scans[i].Namespaces...)
 		}
 		slices.Sort(from)
 		from = slices.Compact(from)

@@ -110,8 +110,8 @@ func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Nam
 	return slices.Compact(texts)
 }
 
-// TellElsewhere returns the Warning about the patterns of FindElsewhere (S2.1).
-func TellElsewhere(zone name.Name, texts []string) string {
+// AdviseElsewhere returns the Warning about the patterns of FindElsewhere (S2.1).
+func AdviseElsewhere(zone name.Name, texts []string) string {
 	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: zones below it have all of theirs, and the rules there "+
 		"decide", zone, texts[:min(len(texts), 5)])
 }

@@ -130,7 +130,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		return plan, nil
 	}
 	if !ask.Covered && !z.Terminating {
-		if refusal := d.oweScans(plan, z, changed, names, before, after); refusal != nil {
+		if refusal := d.enqueueScans(plan, z, changed, names, before, after); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -238,7 +238,7 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 		if slices.Contains(had, n) {
 			for _, ns := range hadFor {
 				if !o.CountNaming(ns, -1) {
-					d.ReadAnew()
+					d.Reread()
 				}
 			}
 		}
@@ -262,25 +262,25 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxOwed and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if the
-// Delegation changes faster than the cascade runs, the next change gets Later.
+// maxNamespaces and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if
+// the Delegation changes faster than the cascade runs, the next change gets Later.
 const (
-	maxOwed  = 128
-	maxScans = 8 * 2 * MaxNames
+	maxNamespaces = 128
+	maxScans      = 8 * 2 * MaxNames
 )
 
-// oweScans plans a cascade that decides again (S2.5) the records of namespaces with changed rules, and all data at and
-// below names that are reserved for others than before. It extends an unfinished item. The zone stays settled (S7.2):
-// no delivery waits for a tenant's records.
-func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
+// enqueueScans plans a cascade that decides again (S2.5) the records of namespaces with changed rules, and all data at
+// and below names that are reserved for others than before. It extends an unfinished item. The zone stays settled
+// (S7.2): no delivery waits for a tenant's records.
+func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
 	id := delegationWorkID(ask.Namespace, ask.Name)
-	standing := law.Get[law.Work](d.Reading, law.WorkKey(id))
+	existing := law.Get[law.Work](d.Reading, law.WorkKey(id))
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
 		Since: ask.Now.Unix(), Unmarked: true}
-	if standing != nil {
-		*w = *standing
+	if existing != nil {
+		*w = *existing
 		w.Scans = slices.Clone(w.Scans)
 		w.Times++ // the runner begins again
 	}
@@ -315,7 +315,7 @@ func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []str
 	for i := range w.Scans {
 		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
 	}
-	if len(w.Scans) > maxScans || namespaces > maxOwed {
+	if len(w.Scans) > maxScans || namespaces > maxNamespaces {
 		return law.NewLater("", "the last changes of this Delegation are still being carried out; "+
 			"change it again when they are through")
 	}

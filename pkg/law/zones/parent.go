@@ -19,11 +19,11 @@ import (
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
-	// Says is the present message of the condition Delegated.
-	Says   string
-	Work   *law.Work
-	Now    time.Time
-	WorkID string
+	// Message is the present message of the condition Delegated.
+	Message string
+	Work    *law.Work
+	Now     time.Time
+	WorkID  string
 }
 
 // DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes.
@@ -63,21 +63,21 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		}
 		endsAt = w.EndsAt()
 	}
-	sayRenamed(d.Reading, x.cond, ask.Spec, z)
+	appendRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
-		if ask.Says != x.cond.Message {
+		if ask.Message != x.cond.Message {
 			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
 		return plan, nil
 	}
 	if moved && holding.Parent != nil {
-		plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
 	plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: &h})
@@ -140,9 +140,9 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8). This
+// appendRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8). This
 // zone keeps its name (S1.6).
-func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
+func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return
 	}

@@ -143,7 +143,7 @@ func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace strin
 	})
 	texts := rules.FindElsewhere(list, p.FQDN(), p.Namespace, func(n name.Name) bool { return n == s.fqdn })
 	if len(texts) > 0 {
-		plan.Warn("S2.1", "%s", rules.TellElsewhere(p.FQDN(), texts))
+		plan.Warn("S2.1", "%s", rules.AdviseElsewhere(p.FQDN(), texts))
 	}
 }
 
@@ -288,7 +288,7 @@ func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Re
 		return nil
 	}
 	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
-	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.StandingWork) bool {
+	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
 		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
 	}) {
 		return nil

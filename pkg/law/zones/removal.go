@@ -74,7 +74,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	for _, o := range from {
 		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
 	}
-	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
 	// Scan the zones below, too (S3.4), and objects waiting there, kept out by this zone or referring to a shorter name
 	// (S2.5, S2.7).
@@ -98,7 +98,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 // addresses of name servers may now be another zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
-		plan.OweCut(h.Parent, h.Ref, view, fqdn)
+		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)
 	}
 }
 

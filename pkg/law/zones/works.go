@@ -16,11 +16,11 @@ import (
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
-		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && !w.Locks.IsZero() }) {
+		z, h := r.ZoneAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() }) {
 			return plan, nil
 		}
-		changeMarks(plan, z, h, id, func(w *law.StandingWork) { w.Locks = name.Name{} })
+		changeMarks(plan, z, h, id, func(w *law.CascadeMark) { w.Locks = name.Name{} })
 		return plan, nil
 	})
 }
@@ -29,16 +29,16 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
-		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && w.TakesIn }) {
+		z, h := r.ZoneAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return w.ID == id && w.TakesIn }) {
 			return plan, nil
 		}
-		changeMarks(plan, z, h, id, func(w *law.StandingWork) { w.TakesIn = false })
+		changeMarks(plan, z, h, id, func(w *law.CascadeMark) { w.TakesIn = false })
 		return plan, nil
 	})
 }
 
-func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change func(*law.StandingWork)) {
+func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change func(*law.CascadeMark)) {
 	after := *h
 	after.Works = slices.Clone(h.Works)
 	for i := range after.Works {
@@ -59,7 +59,7 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 		plan := &law.Plan{}
 		key := law.WithdrawalKey(place.UID, namespace)
 		w := law.Get[law.Withdrawal](r, key)
-		z, _ := r.StandingAt(place)
+		z, _ := r.ZoneAt(place)
 		if w == nil || *w != counted || z == nil {
 			return plan, nil
 		}
@@ -124,8 +124,8 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
-		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id }) {
+		z, h := r.ZoneAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return w.ID == id }) {
 			return plan, nil
 		}
 		after := h.WithoutWork(id)
@@ -139,7 +139,7 @@ func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
+		z, h := r.ZoneAt(place)
 		if z == nil || !h.OverdueAt(now) {
 			return plan, nil
 		}

@@ -119,13 +119,13 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 			locks = s.fqdn
 		}
 		scans = append(scans, law.Scan{Kind: law.ScanMembers, Zone: losing, Owner: s.owner})
-		plan.OweCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
+		plan.AddPendingCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
 		recountParent(plan, s.view, s.parent.FQDN(), s.parentHolding)
 	}
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
 	if d.touchesAny(s, last, touched) {
-		d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
+		d.enqueueCascade(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
 		if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
 			h := *change.Holding
 			h.Works = slices.Clone(h.Works)
@@ -172,8 +172,8 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// oweWork plans the outbox item (I4) and marks the zone (S7.2).
-func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
+// enqueueCascade plans the outbox item (I4) and marks the zone (S7.2).
+func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
@@ -257,7 +257,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 				scans[i].Namespaces = nil
 			}
 		}
-		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
+		d.enqueueCascade(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
 	}
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
@@ -271,7 +271,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		if len(header.NameServers) > 0 && len(z.Header.NameServers)+len(h.ApexNS) == 0 {
 			change.CountDeletions(plan, before, before, law.Taken{Own: true, NameServers: true}, ask.Now.Unix())
 		}
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	case raised: // S6.11
 		if r := records.AdvanceZone(change, z, nil, &records.Diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
@@ -282,7 +282,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		}
 	}
 	if h.DS && !slices.Equal(z.DS, before.DS) {
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	return d.finishPlan(plan, change)
 }

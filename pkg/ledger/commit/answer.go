@@ -29,20 +29,20 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
-	if news := b.listNews(); len(news) > 0 && com.news != nil {
-		com.news(b.object.DeepCopy(), news)
+	if notices := b.listNotices(); len(notices) > 0 && com.notify != nil {
+		com.notify(b.object.DeepCopy(), notices)
 	}
 }
 
-// listNews returns the batch's news (law.News), without NameHidden for names at which the batch leaves values.
-func (b *batch) listNews() []law.News {
+// listNotices returns the batch's news (law.News), without NameHidden for names at which the batch leaves values.
+func (b *batch) listNotices() []law.Notice {
 	if b.change == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.change.News), func(x law.News) bool {
+	return slices.DeleteFunc(slices.Clone(b.change.Notices), func(x law.Notice) bool {
 		at, _ := x.Name.Rel(b.change.Zone.FQDN())
 		o, _ := b.Facts[law.OwnerKey(b.change.Zone.UID, at)].(*law.Owner)
-		return x.Reason == law.NewsNameHidden && o != nil && len(o.Values) > 0
+		return x.Reason == law.NoticeNameHidden && o != nil && len(o.Values) > 0
 	})
 }
 

@@ -81,7 +81,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 		}
 	}
 	if len(w.Locks) > 0 || w.Hint == "" {
-		com.carryOut(ctx, w.Locks, []*group{g})
+		com.commitAll(ctx, w.Locks, []*group{g})
 		return <-g.answer
 	}
 	return com.queueGroups(ctx, w.Hint, g)[0]
@@ -98,7 +98,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	if zone != "" {
 		return com.queueGroups(ctx, zone, groups...)
 	}
-	com.carryOut(ctx, nil, slices.Clone(groups)) // commitGroups deletes from the slice
+	com.commitAll(ctx, nil, slices.Clone(groups)) // commitGroups deletes from the slice
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = <-g.answer
@@ -106,8 +106,8 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	return answers
 }
 
-// carryOut commits groups in batches, and answers each. The caller holds the locks.
-func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*group) {
+// commitAll commits groups in batches, and answers each. The caller holds the locks.
+func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
 		at.head = headOf(locks, groups[0].firstWrite().Hint)
@@ -211,7 +211,7 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
 	g.preview, g.insists = true, true
-	com.carryOut(ctx, nil, []*group{g})
+	com.commitAll(ctx, nil, []*group{g})
 	a, m := <-g.answer, g.members[0]
 	switch {
 	case errors.Is(a.Err, facts.ErrMoved):

@@ -35,7 +35,7 @@ func (b *batch) restoreDraft(before draft) {
 // moveOn adds a plan to the draft, and keeps the news, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
-		if !m.session.Stands(x) {
+		if !m.session.Holds(x) {
 			b.setFact(x.Key, x.Value)
 		}
 	}
@@ -45,7 +45,7 @@ func (b *batch) moveOn(m *member) {
 	c := *m.plan.Zone
 	if before := b.change; before != nil {
 		c.Held = c.Held || before.Held
-		c.News = slices.Concat(before.News, c.News)
+		c.Notices = slices.Concat(before.Notices, c.Notices)
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
 		}
@@ -138,7 +138,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 			b.object = object
 		}
 		if m.plan != nil {
-			b.putOwed(m)
+			b.putPending(m)
 		}
 		if m.writesObject() {
 			b.octets += len(m.op.ValueBytes()) + 2*len(m.Key) + etcd.KeyOctets
@@ -148,7 +148,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-func (b *batch) putOwed(m *member) {
+func (b *batch) putPending(m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
 		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {
@@ -186,7 +186,7 @@ func (b *batch) putOwed(m *member) {
 // item: another server may have removed mark and item since the read.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.Item
-	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}
 	key := b.com.mem.Layout.Outbox(s.Work.ID)

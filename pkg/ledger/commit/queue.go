@@ -51,7 +51,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)
-		com.carryOut(ctx, []*queue{h}, batch)
+		com.commitAll(ctx, []*queue{h}, batch)
 		return
 	}
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
@@ -116,7 +116,7 @@ func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group)
 	defer com.Release(h)
 	within, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	com.carryOut(within, []*queue{h}, batch)
+	com.commitAll(within, []*queue{h}, batch)
 }
 
 func (com *Committer) takeBatch(h *queue) []*group {

@@ -205,8 +205,8 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		}
 		Warn(m.item.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
 		for _, d := range m.plan.PendingCuts {
-			if !m.item.Dry && !slices.ContainsFunc(t.Owed, d.Same) {
-				t.Owed = append(t.Owed, d)
+			if !m.item.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
+				t.PendingCuts = append(t.PendingCuts, d)
 			}
 		}
 	}

@@ -26,8 +26,8 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	held       func(*v1alpha1.Zone)             // Config.Held
-	news       func(*v1alpha1.Zone, []law.News) // Config.News
+	held       func(*v1alpha1.Zone)               // Config.Held
+	notify     func(*v1alpha1.Zone, []law.Notice) // Config.News
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -46,8 +46,8 @@ type Committer struct {
 // of writes on other namespaces; both may be nil. If commits take slowCommit or longer, a batch waits for more
 // writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
-	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, news: news, slowCommit: slowCommit,
+	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
 		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }

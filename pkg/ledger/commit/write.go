@@ -83,9 +83,9 @@ type Set struct {
 
 	// Run sets the rest. Unmet is the refusal of an unmet requirement.
 	Unmet error
-	// Owed has the set's pending cuts. They are counted without the set's locks: a write of a child and its parent
-	// takes the parent's lock first.
-	Owed []law.PendingCut
+	// PendingCuts has the set's pending cuts. They are counted without the set's locks: a write of a child and its
+	// parent takes the parent's lock first.
+	PendingCuts []law.PendingCut
 	// Sent is true if the set may be written.
 	Sent bool
 

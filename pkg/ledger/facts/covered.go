@@ -45,7 +45,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	for _, k := range keys {
 		was, _ := s.Seen.Get(k)
 		is, _ := fresh.Seen.Get(k)
-		if h := mem.byUID[k.Zone]; h != nil && s.stoodAt(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
+		if h := mem.byUID[k.Zone]; h != nil && s.existedAt(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
 			mem.Stats.Uncovered.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
 				"remembered", was, "stored", is)

@@ -36,11 +36,11 @@ func (mem *Memory) Narrow(operations int) bool {
 	if operations <= narrowOps {
 		fewer = int64(operations) / 2
 	}
-	news := fewer < mem.Ops.Load()
-	if news {
+	lowered := fewer < mem.Ops.Load()
+	if lowered {
 		mem.Ops.Store(fewer)
 	}
-	return news
+	return lowered
 }
 
 // maxDoubt bounds Memory.doubt, as no decision reads the names of abandoned writes.

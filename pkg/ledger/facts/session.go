@@ -244,7 +244,7 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-func (s *Session) stoodAt(h *Head) bool {
+func (s *Session) existedAt(h *Head) bool {
 	z := s.Zone(h.Key)
 	return z != nil && z.Mod == h.Mod
 }
@@ -310,7 +310,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		s.proveFact(k, read.rev)
 	default:
 		h := mem.byUID[k.Zone]
-		if h == nil || !h.Loaded || !s.stoodAt(h) {
+		if h == nil || !h.Loaded || !s.existedAt(h) {
 			return false
 		}
 		v, ok := h.Facts[k]
@@ -744,8 +744,8 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Stands reports whether the store already has a write's value, by a fact that the transaction proves.
-func (s *Session) Stands(x law.Write) bool {
+// Holds reports whether the store already has a write's value, by a fact that the transaction proves.
+func (s *Session) Holds(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
 		return false // the index keeps the revision of a name's last write

@@ -45,7 +45,7 @@ func (c *check) checkJournals() error {
 			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != of {
 				b.finish()
 				b, of, done[uid] = nil, uid, true
-				if z := c.standingZone(key, uid); z != nil {
+				if z := c.existingZone(key, uid); z != nil {
 					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
 						state: sethash.State(z.State)}
 					c.checkContent(z, b.sets)

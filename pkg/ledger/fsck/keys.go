@@ -195,7 +195,7 @@ func (c *check) checkWaitingRecord(r *record) {
 	case !ok || p == nil:
 		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
 	case p.Zone != nil:
-		c.reportOwed(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+		c.reportPending(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
 		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
 			"look for it", p.View, p.FQDN)
@@ -206,17 +206,17 @@ func (c *check) checkPending(z *zone) {
 	ask := zones.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending {
-		c.reportOwed(z.key, "S2.7", "pending", "standing: its name is free, and a rule delegates it")
+		c.reportPending(z.key, "S2.7", "pending", "standing: its name is free, and a rule delegates it")
 	}
 }
 
 func (c *check) checkSerials() error {
-	stands := map[string]*zone{}
+	existing := map[string]*zone{}
 	for p, z := range c.names {
-		stands[c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})] = z
+		existing[c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})] = z
 	}
 	return eachKey(c, "serials", func(key, _ string, last *law.LastSerial) {
-		z := stands[key]
+		z := existing[key]
 		c.require(z == nil || !last.Serial.Ahead(z.Serial), key, "S6.10", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's")
 	})
 }

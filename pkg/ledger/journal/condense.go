@@ -129,21 +129,21 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	}
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
-	stands, err := jr.stillNamed(ctx, z, at)
-	if err != nil || stands == nil {
+	named, err := jr.stillNamed(ctx, z, at)
+	if err != nil || named == nil {
 		return 0, err
 	}
 	jr.Fault("condense")
 	for _, part := range partsOf(&step) {
 		value := layout.Encode(part)
-		done, err := jr.Client.Txn(ctx).If(*stands).Then(etcd.OpPut(jr.Layout.CondensedPart(zone, n, next.Parts), value)).Commit()
+		done, err := jr.Client.Txn(ctx).If(*named).Then(etcd.OpPut(jr.Layout.CondensedPart(zone, n, next.Parts), value)).Commit()
 		if err != nil || !done.Succeeded {
 			return 0, err
 		}
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
 	key := jr.Layout.Condensed(zone)
-	done, err := jr.Client.Txn(ctx).If(*stands, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+	done, err := jr.Client.Txn(ctx).If(*named, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}

@@ -132,11 +132,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
-	stands, err := jr.stillNamed(ctx, z, rev)
-	if err != nil || stands == nil {
+	named, err := jr.stillNamed(ctx, z, rev)
+	if err != nil || named == nil {
 		return 0, err
 	}
-	start := t.startKey(jr.Layout.Journal(zone), stands.GetCompare().GetCreateRevision())
+	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	var needs func(serial.Serial) bool
 	if jr.Holds(z) {
@@ -181,7 +181,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	}
 	for from, more := start, true; more && from < end; {
 		jr.Fault("trim-page")
-		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *stands); err != nil {
+		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *named); err != nil {
 			return condensed, err
 		}
 		t.mu.Lock()

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	toldItems = 10
+	namedItems = 10
 	// maxOutcome bounds an audit annotation, in characters.
 	maxOutcome = 300
 )
@@ -74,7 +74,7 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.
 		if one.code != items[0].code {
 			status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 		}
-		if len(texts) < toldItems {
+		if len(texts) < namedItems {
 			texts = append(texts, fmt.Sprintf("%s (%s): %s", one.path(), one.name, one.failure.Message))
 		}
 		status.Details.Causes = append(status.Details.Causes, one.listCauses()...)

@@ -63,17 +63,17 @@ var ErrTooManyRecords = errors.New("the namespace has more Records at the names 
 type UpdateREST struct {
 	keys   rest.Getter
 	writer *Writer
-	tell   TellRefused
+	report ReportRefused
 }
 
-// TellRefused reports a refused update to the owner of the UpdateKey.
-type TellRefused func(key *v1alpha1.UpdateKey, rcode, message string)
+// ReportRefused reports a refused update to the owner of the UpdateKey.
+type ReportRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
 // NewUpdateREST returns an UpdateREST on the storage of UpdateKeys.
-func NewUpdateREST(keys rest.Getter, writer *Writer, tell TellRefused) *UpdateREST {
-	return &UpdateREST{keys, writer, tell}
+func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
+	return &UpdateREST{keys, writer, report}
 }
 
 // New returns an empty object, for discovery.
@@ -109,7 +109,7 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	}
 	switch request.Status.RCode {
 	case update.Refused.String(), update.NotAuth.String(), update.NotZone.String(), update.FormErr.String():
-		r.tell(key, request.Status.RCode, request.Status.Message)
+		r.report(key, request.Status.RCode, request.Status.Message)
 	}
 	return request, nil
 }

@@ -19,21 +19,21 @@ func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.Err
 	if len(now) == 0 {
 		return nil
 	}
-	stood := map[string]int{}
+	former := map[string]int{}
 	tooMany := map[string]int{}
 	for _, err := range before() {
 		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany {
 			tooMany[err.Field] = n
 		}
-		stood[fingerprint(err)]++
+		former[fingerprint(err)]++
 	}
 	var left field.ErrorList
 	for _, err := range now {
 		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany && n <= tooMany[err.Field] {
 			continue
 		}
-		if key := fingerprint(err); stood[key] > 0 {
-			stood[key]--
+		if key := fingerprint(err); former[key] > 0 {
+			former[key]--
 			continue
 		}
 		left = append(left, err)

@@ -8,7 +8,7 @@
 //
 //	C1. One request at a time goes to a server, at the rate of its dialect. A request that would have to wait too long
 //	    is an error with the time of the retry.
-//	C2. A new zone is only sent to a bindcar after a check, in the same turn, that the bindcar has no such zone, whose
+//	C2. A new zone is only sent to a bindcar after a check, in the same slot, that the bindcar has no such zone, whose
 //	    file it would overwrite and whose journal it would remove.
 //	C3. A zone that the dialect cannot express is an error, and nothing is sent.
 //	C4. Answers are bounded in octets, time and number of keys, and redirects are not followed.

@@ -42,8 +42,8 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
 	must.Succeed(t, c.index.Zones.GetStore().Add(zone))
-	refused := func(said string) delivery.Event {
-		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Said: said}
+	refused := func(message string) delivery.Event {
+		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Detail: message}
 		state := makeBegunState()
 		state.Error, state.Ready = &delivery.StateError{Reason: e.Reason, Message: e.Message}, delivery.Condition{Status: delivery.False, Reason: e.Reason, Message: e.Message}
 		return delivery.Event{
@@ -55,8 +55,8 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	wordless.Failed[0].Err = &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "NOTAUTH", Message: "its log says why"}
 	c.Observe(wordless)
 	c.Observe(wordless)
-	for _, said := range []string{"zone 7 is locked", "zone 7 is locked", "zone 8 is locked"} {
-		c.Observe(refused(said))
+	for _, message := range []string{"zone 7 is locked", "zone 7 is locked", "zone 8 is locked"} {
+		c.Observe(refused(message))
 	}
 	klog.Flush()
 	text := log.String()
@@ -84,7 +84,7 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 	s := &store{seen: make(map[delivery.Key]seen)}
 	key := delivery.Key{UID: "u", Class: "main"}
 	failed := func(message string) *delivery.State {
-		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Said: "disk 7 is full"},
+		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Detail: "disk 7 is full"},
 			Ready: delivery.Condition{Status: delivery.False}}
 	}
 	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}
