@@ -185,7 +185,7 @@ func withoutWaiting(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unwaiting removes Retry-After, on which client-go waits: the next cycle retries.
+// unwaiting removes Retry-After, so that client-go does not wait: the next cycle retries.
 type unwaiting struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
