@@ -73,7 +73,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.say("stopping")
 	} else {
-		// Before the output of the other parts hides it.
+		// Say so before the output of the other parts hides it.
 		c.say("stopping: %v", err)
 	}
 	if stopping := all.stop(); stopping != nil {
@@ -269,7 +269,7 @@ func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns net
 		c.say("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// All may be thousands.
+		// One zone is enough: all may be thousands.
 		c.say("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.say("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.say("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())
