@@ -82,6 +82,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"that is given a zone and has the name server load it; empty for none")
 }
 
+// makeServer returns all errors (W1).
 func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	var wrong []error
 	fault := func(flag string, err error) { wrong = append(wrong, fmt.Errorf("%s: %w", flag, err)) }

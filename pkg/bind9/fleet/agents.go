@@ -35,7 +35,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer reports whether the result of find has changed.
+// countAnswer reports whether find's result has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

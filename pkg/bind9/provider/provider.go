@@ -113,6 +113,7 @@ type fleet struct {
 	waiting            []Instance
 }
 
+// readFleet keeps promise 1.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {

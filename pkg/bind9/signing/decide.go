@@ -310,7 +310,7 @@ type keyState = protocol.DNSSECKey
 // watchParent tells named which DS all servers of the parent have, or no longer have (G3).
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
-	// After the report, named removes the old key within parentDSTTL.
+	// named keeps the old key for parentDSTTL after the report.
 	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {

@@ -92,7 +92,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// take requires mu.
+// take must be called with mu held.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

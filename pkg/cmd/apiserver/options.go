@@ -128,7 +128,7 @@ var etcdFlags = []string{
 
 // notRunFlags are unsupported.
 var notRunFlags = []string{
-	// These are for servers with APIs of several releases, reached by their own names.
+	// For servers with APIs of several releases, reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }

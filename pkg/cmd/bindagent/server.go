@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Bounds of the time for headers, for a whole request, and for the answer.
+	// Bounds of the time for headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	endTime                          = 20 * time.Second
 	configPause                      = 2 * time.Second
@@ -38,6 +38,7 @@ type server struct {
 	logger   *slog.Logger
 }
 
+// run serves until ctx ends (B4).
 func (s *server) run(ctx context.Context, out io.Writer) error {
 	open, err := net.Listen("tcp", s.listen)
 	if err != nil {

@@ -218,7 +218,7 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 // notInEvery are not required: only kube-apiserver 1.36 and later have them.
 var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
-// listAbsentResources finds the resources for which informers would wait forever.
+// listAbsentResources finds absent resources, for which informers would wait forever.
 func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {

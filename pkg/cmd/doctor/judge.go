@@ -27,7 +27,7 @@ import (
 // automanaged is the label of an APIService that kube-apiserver keeps for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is the lifetime left after a missed renewal: leaves are renewed when a third is left.
+// expirySoon is the lifetime below which a renewal was missed: leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
 // formatCheck is the check of /readyz for an unreadable format of the store.
@@ -39,7 +39,7 @@ const (
 	clockFails = 5 * time.Minute
 )
 
-// judgeFacts returns the findings in the order of a request's path.
+// judgeFacts returns the findings in the order of a request's path (D6).
 func judgeFacts(f *facts, now time.Time) []Finding {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "it does not answer: "+f.versionErr.Error(), "check --kubeconfig and --context, and "+
@@ -82,6 +82,7 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
+// notChecked reports an unreadable fact (D1).
 func notChecked(check, what string, err error) Finding {
 	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {

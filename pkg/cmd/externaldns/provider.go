@@ -180,7 +180,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
 }
 
-// decideOne omits the values of other objects.
+// decideOne dry-runs a candidate without the values of other objects.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if c.Asker != "" {

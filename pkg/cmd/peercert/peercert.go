@@ -118,6 +118,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	return nil
 }
 
+// ensureSecret keeps K1 and K2.
 func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
 	namespace, name, _ := strings.Cut(o.Secret, "/")
 	secrets := getter.Secrets(namespace)

@@ -49,7 +49,7 @@ type Process struct {
 	Feed *fromapi.Source
 	// Client tests whether the API answers. If nil, Feed's client is used.
 	Client rest.Interface
-	// WaitFirst, if not nil, waits for everything but zones.
+	// WaitFirst waits for everything but zones; nil means nothing.
 	WaitFirst func(ctx context.Context) error
 	// Unready returns why the process is not ready after the begin of the work, or "". If nil, it is always ready.
 	Unready func() string

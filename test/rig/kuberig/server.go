@@ -28,7 +28,7 @@ type ServerConfig struct {
 	Etcd string
 	// Addr is a free loopback port if zero.
 	Addr netip.AddrPort
-	// Serving, if zero, is from the cluster's authority, for ServingHosts.
+	// Serving is the certificate, if zero from the cluster's authority, for ServingHosts.
 	Serving rig.Pair
 	Args    []string // further flags
 	Env     []string // KEY=value, beside this process's

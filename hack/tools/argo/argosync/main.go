@@ -32,7 +32,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// label marks the objects of an Application, as set by application.instanceLabelKey.
+// label marks the objects of an Application, by application.instanceLabelKey.
 const label = "app"
 
 var (
