@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Balancer stands for a Service with several pods: new connections go in turn to the backends with a passing probe.
+// Balancer replaces a Service with several pods: new connections go in turn to the backends with a passing probe.
 // Open connections stay.
 type Balancer struct {
 	Addr netip.AddrPort

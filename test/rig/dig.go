@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Dig queries a server with BIND's dig, which shares no code with the server under test.
+// Dig queries a server with BIND's dig: it shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
 	Source netip.Addr // zero: chosen by the system; on Linux, any address of 127.0.0.0/8 works

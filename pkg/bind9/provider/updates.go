@@ -55,8 +55,8 @@ var _ delivery.Provider = (*Updater)(nil)
 
 // NewUpdater returns an Updater, and sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
-	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, configured: map[zoneAt]string{}, following: map[zoneAt]string{},
-		behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, configured: map[zoneAt]string{},
+		following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
 type target struct {

@@ -102,9 +102,9 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for the object of each candidate with the reason why it is left out, or its Record stays. It
-// returns at once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A
-// recorder of client-go would merge the Events of two names of an object.
+// reportAll writes an Event for the object of each candidate with the reason why it is left out, or its Record stays.
+// It returns at once during another call, and writes at most minShare Events per namespace; later cycles write the
+// rest. A recorder of client-go would merge the Events of two names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return

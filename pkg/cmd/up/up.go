@@ -262,8 +262,8 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		if !slices.Contains(c.DNSViews, zone.Zone().View) {
 			served = ", not served by DNS"
 		}
-		c.printf("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace,
-			zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
+		c.printf("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}),
+			zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
 	}
 	if len(all) == 0 {
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
