@@ -27,7 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is the lifetime of a cached result: every client of the network may request /ready, and must not load named by that.
+// readyAge is the lifetime of a cached result: every client of the network may request /ready, and must not load named
+// by that.
 const readyAge = time.Second
 
 type readiness struct {
