@@ -421,7 +421,7 @@ func TestChangeSets(t *testing.T) {
 				"finalizers"},
 			"a move": {makeChangeSet(applyItem("beside", "192.0.2.1"), move),
 				"spec.items[1].apply.spec.domainName: FieldValueInvalid spec.items[1].apply.spec.domainName: kubi.zone/S1.7",
-				"stays there"},
+				"to move it, delete"},
 			"twice": {makeChangeSet(applyItem("beside", "192.0.2.1"), deleteItem("beside")), "spec.items[1]: FieldValueDuplicate",
 				"beside"},
 			"nothing":   {makeChangeSet(), "spec.items: FieldValueRequired", "1 to 100"},

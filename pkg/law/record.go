@@ -22,7 +22,7 @@ type Record struct {
 	Repeated []rdata.Value
 	// Created is the creation time, unix seconds.
 	Created int64
-	// Terminating: the record or its namespace is being deleted, so no zone takes it in (S2.6).
+	// Terminating: the record or its namespace is being deleted, so no zone adopts it (S2.6).
 	Terminating bool
 	// WaitsOnConflict: a create refused for data at the name is stored and waits (S2.14).
 	WaitsOnConflict bool
