@@ -39,7 +39,7 @@ func largeObjects(t *testing.T, a *arena) {
 	says := func(what string, err error, parts ...string) {
 		t.Helper()
 		expectRefusal(t, what, err, invalid)
-		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.10") {
+		for _, part := range append(parts, " octets when stored, and the limit is ", "S5.10") {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %q is not in %.500s", what, part, err)
 			}

@@ -107,7 +107,7 @@ func TestCreate_validates_S5_4(t *testing.T) {
 		"spec.type: Invalid value: \"AA\"": {Name: "www.example.org.", Type: "AA"},
 		"spec.name: Required value":        {Type: "A"},
 		"spec.name: Invalid value":         {Name: "a..b", Type: "A"},
-		"an NS cannot stand at a wildcard": {Name: "*.example.org.", Type: "NS"},
+		"an NS is not allowed at a wildcard": {Name: "*.example.org.", Type: "NS"},
 		"spec.view: Invalid value":         {Name: "www.example.org.", Type: "A", View: "A B"},
 	} {
 		if _, err := (&door{}).askName(t, "team-a", "team-a", spec); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
