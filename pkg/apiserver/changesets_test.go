@@ -643,7 +643,7 @@ func TestChangeSets(t *testing.T) {
 			set.Spec.Items = append(set.Spec.Items, applyItem(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
 		}
 		_, err := w.sendSet(t, set)
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd takes; nothing was written") ||
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd accepts; nothing was written") ||
 			len(listCauses(err)) != 0 {
 			t.Errorf("a hundred items for an etcd of 128 operations: %v %v", err, listCauses(err))
 		}

@@ -157,11 +157,11 @@ func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 		{store.Zone("other", "net", "example.net."), ""},
 		{inView(store.Zone("secret", "secret", "secret.org.")), ""},
 		{store.Zone("team", "example", "example.org.", lists("deep")), ""},
-		{store.Zone("infra", "org", "org.", lists("mid")), "S3.4: the rules of the new zone org. do not list what stands below it: 1 " +
-			"zone (zone example.org.); that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: " +
-			`["example"]`},
-		{store.Zone("infra", "root", ".", lists("org")), "S3.4: the rules of the new zone . do not list what stands below it: 1 zone " +
-			"(zone example.net.); that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: " +
+		{store.Zone("infra", "org", "org.", lists("mid")), "S3.4: the rules of the new zone org. do not list 1 " +
+			"zone (zone example.org.) below it; they are served as before, and not Ready (NotDelegated) until a rule lists them, as by " +
+			`zones: ["example"]`},
+		{store.Zone("infra", "root", ".", lists("org")), "S3.4: the rules of the new zone . do not list 1 zone " +
+			"(zone example.net.) below it; they are served as before, and not Ready (NotDelegated) until a rule lists them, as by zones: " +
 			`["example.net"]`},
 	} {
 		if told := made(step.zone); told != step.want {

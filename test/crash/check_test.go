@@ -35,7 +35,7 @@ func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settl
 	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()},
 		e.access...)...).CombinedOutput()
 	said = strings.TrimSpace(string(out))
-	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; nothing is owed")
+	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; no work is pending")
 }
 
 // checkAll ends the load and checks the store, the records against acknowledged writes (H1), and servers and a

@@ -835,7 +835,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 }
 
 // ErrDamaged: a stored record does not decode, or the law cannot read it.
-var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
+var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory returns an empty outcome if memory does not suffice.
 func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
