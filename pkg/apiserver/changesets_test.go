@@ -673,7 +673,7 @@ func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
 	for i := range 8 {
 		set = append(set, applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))
 	}
-	if _, err := w.sendSet(t, makeChangeSet(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 128.0 KiB") {
+	if _, err := w.sendSet(t, makeChangeSet(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "limit is 128.0 KiB") {
 		t.Errorf("%v", err)
 	}
 	if names := w.listNames(t); len(names) != 0 {

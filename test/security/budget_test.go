@@ -127,7 +127,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 		}
 	}
 	expectRefusal(t, "more than is stored", err, forbidden)
-	if err == nil || !strings.Contains(err.Error(), "may have 1.0 MiB") || made > 20 {
+	if err == nil || !strings.Contains(err.Error(), "the limit is 1.0 MiB") || made > 20 {
 		t.Errorf("%d records of 70 KB: %v", made, err)
 	}
 	dry := fat("dry")
