@@ -47,7 +47,7 @@ func (s *Selected) markSigner(secret class.GetSecret) error {
 			return other.Name != signer.Name && other.Key != nil && other.Key.Name == signer.Key.Name
 		}) {
 			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration,
-				"%s signs zones, so it needs a TSIG key that no other server has; name a Secret of its own in external.tsigSecretName of "+
+				"%s signs zones, so it needs a TSIG key of its own; name a Secret that no other server uses in external.tsigSecretName of "+
 					"the Bind9Instance", RowName(server))})
 			s.Known, s.Secondaries = slices.Delete(s.Known, at, at+1), slices.Delete(s.Secondaries, at, at+1)
 			return nil
