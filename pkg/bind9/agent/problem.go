@@ -49,7 +49,7 @@ func describeProblem(w http.ResponseWriter, err error) (int, any) {
 	case errors.As(err, &failure):
 		told = refuse(http.StatusInternalServerError, "%v", failure)
 	default:
-		told = refuse(http.StatusInternalServerError, "the agent could not do it; its log says why")
+		told = refuse(http.StatusInternalServerError, "the agent failed; its log says why")
 	}
 	if told.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((told.retry+time.Second-1)/time.Second)))
