@@ -393,7 +393,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	plan := s.runPlan("", changed, "--zone", "a/t", "--create-zone", "--prune")
 	const leftToOthers = `zone a/t: edited.t.test. A (a/edited-a.t): no source has it any more, and ["kubectl-edit"] changed it since; ` +
 		"delete it if it is not needed"
-	want := `zone t.test. (a/t): 2 added, 1 changed, 2 removed; told: no class
+	want := `zone t.test. (a/t): 2 added, 1 changed, 2 removed; classes: no class
 - alias.t.test. A 192.0.2.6
 + alias.t.test. CNAME a.t.test.
 - b.t.test. A 192.0.2.3
