@@ -91,8 +91,8 @@ func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) 
 		}
 		for keyName, k := range by.keys {
 			if known, ok := after.keys[keyName]; ok && !known.SameAs(k) {
-				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, "+
-					"so name one of them otherwise", k)
+				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a message identifies its key by the name "+
+					"alone, so rename one of them", k)
 			}
 			after.keys[keyName] = k
 			after.byKey[keyName] = append(after.byKey[keyName], c)
