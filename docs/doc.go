@@ -3,11 +3,11 @@
 
 // Package docs has the pages that programs print.
 //
-// It promises:
+// Guarantees:
 //
 //	D1. A page is the file of that name, as it stood when the program was built.
 //
-// It does not know what a page says.
+// Out of scope: what a page says.
 //
 // Read doc.go.
 package docs

@@ -4,7 +4,7 @@
 // Command webhook-server is the reference server of the webhook protocol (docs/webhook.md). Its backends write by
 // dynamic update, into zone files, or through a provider of external-dns.
 //
-// It promises:
+// Guarantees:
 //
 //	W1. Options are validated together before the start, and each error names its flag.
 //	W2. A line that begins with "ready" has the address; before that no request is answered.

@@ -41,7 +41,7 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 	zone, secret := writeFile(t, "zone", zoneText), writeFile(t, "secret", "s")
 	for _, c := range []struct {
 		arguments []string
-		says      []string
+		want      []string
 	}{
 		{nil, []string{"--hmac-secret-file", "--rfc2136-server", "--zone-file"}},
 		{[]string{"--hmac-secret-file", writeFile(t, "secret", ""), "--zone-file", "example.org=" + zone}, []string{"--hmac-secret-file",
@@ -74,7 +74,7 @@ func TestOptions_eachFaultNamesItsFlag(t *testing.T) {
 			t.Errorf("%v: taken", c.arguments)
 			continue
 		}
-		for _, part := range c.says {
+		for _, part := range c.want {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%v: %q does not say %q", c.arguments, err, part)
 			}

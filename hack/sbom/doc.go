@@ -3,12 +3,11 @@
 
 // Command sbom writes the software bill of materials of Go programs, as an SPDX 2.3 document in JSON.
 //
-// It promises: (1) The document has every module linked into a program, with version and package URL, and the
+// Guarantees: (1) The document has every module linked into a program, with version and package URL, and the
 // standard library. (2) It has nothing else. (3) The same programs, name, version and SOURCE_DATE_EPOCH give the same
 // octets.
 //
-// It knows the programs alone: modules in go.mod that no program links are not in the document. It does not know the
-// licences of modules.
+// Out of scope: modules in go.mod that no program links, and the licences of modules.
 //
 // Read main.go.
 package main

@@ -81,13 +81,13 @@ func TestRun_readsAProgram(t *testing.T) {
 	for _, wrong := range []struct {
 		arguments []string
 		epoch     string
-		says      string
+		want      string
 	}{
 		{arguments[:2], "0", "PROGRAM"},
 		{arguments, "today", "SOURCE_DATE_EPOCH"},
 		{[]string{"n", "v1", "main_test.go"}, "0", "main_test.go"},
 	} {
-		if err := run(wrong.arguments, wrong.epoch, &first); err == nil || !strings.Contains(err.Error(), wrong.says) {
+		if err := run(wrong.arguments, wrong.epoch, &first); err == nil || !strings.Contains(err.Error(), wrong.want) {
 			t.Errorf("%q: %v", wrong.arguments, err)
 		}
 	}

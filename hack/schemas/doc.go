@@ -3,11 +3,11 @@
 
 // Command schemas writes JSON schemas of the kinds that users write, for editors and pipelines without a server.
 //
-// It promises: (1) Each kind of both groups with object metadata has a file, KIND-GROUP-VERSION.json in lower case,
+// Guarantees: (1) Each kind of both groups with object metadata has a file, KIND-GROUP-VERSION.json in lower case,
 // the name that kubeconform requests. (2) The content equals the API server's OpenAPI, from the same definitions. (3)
 // Unknown fields are refused. (4) The same tree gives the same octets.
 //
-// It knows no rule that OpenAPI cannot express, such as either rdata or values: kubizone lint does.
+// Out of scope: rules that OpenAPI cannot express, such as either rdata or values: kubizone lint has those.
 //
 // Read main.go.
 package main

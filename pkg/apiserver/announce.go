@@ -34,7 +34,7 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued and queuedRate (a second) bound Events: admission shares their client. The message of a dropped Event
+	// maxQueued and queuedRate (a second) bound Events, whose client admission shares. The message of a dropped Event
 	// is also in the object's status.
 	maxQueued  = 1000
 	queuedRate = 10
@@ -46,7 +46,7 @@ type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
 	queue       *eventQueue
-	refused     *cache.LRUExpireCache // announced in the last refusedInterval
+	refused     *cache.LRUExpireCache // Events of the last refusedInterval
 	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
 }
 
@@ -56,15 +56,15 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to write. find, if set, looks up its object; an empty name drops the Event.
+// queuedEvent is an Event to write. If not nil, find looks up the object; an empty name drops the Event.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 	find                       func(context.Context) (object, uid string, err error)
 }
 
-// eventQueue is a round robin over namespaces. If full, a new Event evicts the last Event of the longest queue, if
-// that has at least two more than the Event's namespace, or else is dropped.
+// eventQueue is a round robin over namespaces. If full, a new Event evicts the last Event of the longest queue,
+// provided this has at least two more Events than the new Event's, or is dropped.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -107,7 +107,7 @@ func (q *eventQueue) addEvent(e queuedEvent) {
 	}
 }
 
-func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
+func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.count == 0 {
@@ -125,8 +125,8 @@ func (q *eventQueue) takeNext() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn announces the end of a grace period, or with endsAt 0 its cancellation (S2.12, S3.5). Without
-// resourceVersion in the reference, an object's Events form a series.
+// announceWithdrawn reports the end of a grace period, or its cancellation if endsAt is 0 (S2.12, S3.5). The reference
+// has no resourceVersion, so an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -146,7 +146,7 @@ func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message str
 	a.queue.addEvent(e)
 }
 
-// announceRefused reports a refused update (S13.7).
+// announceRefused reports a refused dynamic update (S13.7).
 func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message string) {
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
@@ -165,7 +165,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated also remembers the Event.
+// isRepeated also adds the Event to refused.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -174,24 +174,24 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNews announces a hidden name or a taken host for the Zone, or for the first Record of a tenant at the
-// wildcard (S4.25, S4.26).
-func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
+// announceNotices reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard (S4.25,
+// S4.26).
+func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	for _, x := range news {
+	for _, x := range notices {
 		if a.isRepeated(fmt.Sprint(o.UID, " ", x.Reason, " ", x.Name, " ", x.Namespace)) {
 			continue
 		}
 		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: x.Reason}
 		switch x.Reason {
-		case law.NewsNameHidden:
+		case law.NoticeNameHidden:
 			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records under underscore rules "+
 				"exist below it (S4.25; write a record there, or narrow the rule)"
-		case law.NewsHostTaken:
+		case law.NoticeHostTaken:
 			e.action, e.note = actionTake, x.Name.String()+" is taken by another namespace, and records of namespace "+
 				o.Namespace+" point there (S4.26; let the records name another host, or reserve the name)"
 		}
@@ -208,8 +208,8 @@ func (a *announcer) announceNews(o *v1alpha1.Zone, news []law.News) {
 func (a *announcer) writeQueued(ctx context.Context) {
 	limit := rate.NewLimiter(queuedRate, queuedRate)
 	for limit.Wait(ctx) == nil {
-		e, ok := a.queue.takeNext()
-		for ; !ok; e, ok = a.queue.takeNext() {
+		e, ok := a.queue.dequeueEvent()
+		for ; !ok; e, ok = a.queue.dequeueEvent() {
 			select {
 			case <-ctx.Done():
 				return
@@ -226,7 +226,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceHeld reports a hold and its release (S7.5).
+// announceHeld reports a hold of deliveries, or its end (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

@@ -25,7 +25,7 @@ import (
 )
 
 // S7.5: an Event repeats the condition, up to the limit of a note.
-func TestHeld_isTold_S7_8(t *testing.T) {
+func TestHeld_isAnnounced_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
 	a := announcer{recorder: recorder, queue: newEventQueue()}
@@ -40,7 +40,7 @@ func TestHeld_isTold_S7_8(t *testing.T) {
 }
 
 // S2.12: an Event names the revoked content and its end. Beyond a thousand queued Events more are dropped.
-func TestWithdrawn_isTold_S2_12(t *testing.T) {
+func TestWithdrawn_isAnnounced_S2_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := events.NewFakeRecorder(2 * maxQueued)
 		a := announcer{recorder: recorder, queue: newEventQueue()}
@@ -72,7 +72,7 @@ func TestWithdrawn_isTold_S2_12(t *testing.T) {
 
 // S13.7: an UpdateKey's Event gives the reason of a refused update, once in ten seconds. S13.3: another reports the
 // loss of the key's name.
-func TestRefused_isTold_S13_7(t *testing.T) {
+func TestRefused_isAnnounced_S13_7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 		key := &v1alpha1.UpdateKey{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "k", UID: "u"}}
@@ -83,12 +83,13 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 		if n := a.queue.count; n != 2 {
 			t.Errorf("%d Events in 20 seconds", n)
 		}
-		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
+		if e, _ := a.queue.dequeueEvent(); e.about.Kind != "UpdateKey" || e.reason != reasonRefused || e.note != "REFUSED: the reason" {
 			t.Errorf("%+v", e)
 		}
-		a.queue.takeNext()
+		a.queue.dequeueEvent()
 		a.announceNameTaken(key, "another key")
-		if e, _ := a.queue.takeNext(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken || e.note != "another key" {
+		if e, _ := a.queue.dequeueEvent(); e.about.Kind != "UpdateKey" || e.reason != v1alpha1.ReasonKeyNameTaken ||
+			e.note != "another key" {
 			t.Errorf("the name of the key is lost: %+v", e)
 		}
 	})
@@ -96,35 +97,35 @@ func TestRefused_isTold_S13_7(t *testing.T) {
 
 // S4.25, S4.26: an Event of the Zone names hidden names, once in ten seconds each, and hosts of another namespace.
 // The wildcard's Record gets its own.
-func TestNews_areTold_S4_25(t *testing.T) {
+func TestNotices_areAnnounced_S4_25(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := announcer{recorder: events.NewFakeRecorder(9), queue: newEventQueue(), refused: cache.NewLRUExpireCache(maxRefused)}
 		z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: "z", UID: "u"}}
 		a.members = func(_ context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 			return fmt.Sprint("at ", owner, " in ", zone), "r", nil
 		}
-		hidden := func(n string) law.News { return law.News{Reason: law.NewsNameHidden, Name: name.MustParse(n)} }
+		hidden := func(n string) law.Notice { return law.Notice{Reason: law.NoticeNameHidden, Name: name.MustParse(n)} }
 		tenant := hidden("x.example.")
 		tenant.Wildcard, tenant.Namespace = name.MustRel("*"), "team"
 		for range 5 {
-			a.announceNews(z, []law.News{hidden("x.example.")})
+			a.announceNotices(z, []law.Notice{hidden("x.example.")})
 			time.Sleep(4 * time.Second)
 		}
-		a.announceNews(z, []law.News{hidden("y.example."), hidden("x.example."), tenant,
-			{Reason: law.NewsHostTaken, Name: name.MustParse("x.example.")}})
-		var told []string
-		for e, ok := a.queue.takeNext(); ok; e, ok = a.queue.takeNext() {
+		a.announceNotices(z, []law.Notice{hidden("y.example."), hidden("x.example."), tenant,
+			{Reason: law.NoticeHostTaken, Name: name.MustParse("x.example.")}})
+		var reported []string
+		for e, ok := a.queue.dequeueEvent(); ok; e, ok = a.queue.dequeueEvent() {
 			host, _, _ := strings.Cut(e.note, " ")
 			if e.find != nil {
 				e.about.Name, _, _ = e.find(t.Context())
 			}
 			host = strings.TrimSuffix(host, ",")
-			told = append(told, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)
+			reported = append(reported, e.about.Kind+" "+e.about.Name+" "+e.reason+" "+host)
 		}
 		want := []string{"Zone z NameHidden x.example.", "Record at * in u NameHidden x.example.", "Zone z NameHidden x.example.",
 			"Zone z NameHidden y.example.", "Zone z HostTaken x.example."}
-		if !slices.Equal(told, want) {
-			t.Errorf("%q, want %q", told, want)
+		if !slices.Equal(reported, want) {
+			t.Errorf("%q, want %q", reported, want)
 		}
 	})
 }
@@ -149,7 +150,7 @@ func TestEventQueue_hasAShareForEachNamespace(t *testing.T) {
 	}
 	counts, first := map[string]int{}, 0
 	for n := 1; ; n++ {
-		e, ok := a.queue.takeNext()
+		e, ok := a.queue.dequeueEvent()
 		if !ok {
 			break
 		}

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// authenticationConfigMap, in kube-system, has kube-apiserver's client authorities and allowed front proxies.
+	// authenticationConfigMap, in kube-system, has kube-apiserver's client authorities and the names of front proxies.
 	authenticationConfigMap = "extension-apiserver-authentication"
 	clientCAKey             = "client-ca-file"
 	requestHeaderCAKey      = "requestheader-client-ca-file"
@@ -98,7 +98,8 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	return nil
 }
 
-// clientCA returns the authority of the flag or of the config map, whose present data is trust. Nil: neither has any.
+// clientCA returns the authority of the flag or else of trust, the config map's present data, or nil if neither has
+// any.
 func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, trust map[string]string) (
 	dynamiccertificates.CAContentProvider, error) {
 	if o.ClientCert.ClientCA != "" {
@@ -125,7 +126,7 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	return newKnownCA(authority, authority, trust, clientCAKey)
 }
 
-// requestHeader likewise reads the flags or the config map.
+// requestHeader returns the configuration of front proxies, likewise.
 func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
 	trust map[string]string) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
@@ -170,9 +171,8 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA serves the CA read at startup until the controller has read the config map, shortly after the server begins
-// to listen. Without a CA in the TLS handshake all requests of a connection would get 401, and no client retries a
-// 401.
+// knownCA serves the CA read at startup until its controller has read the config map, shortly after the server begins
+// to listen. Without a CA in the TLS handshake all requests of a connection would get 401, and no client retries a 401.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider // the controller
 	dynamiccertificates.ControllerRunner
@@ -203,7 +203,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, in which upstream sees every client, by a name of no client.
+// neverEmpty replaces an empty list, with which upstream allows every client, by a name of no client.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -22,12 +22,12 @@ import (
 
 // Bounds of a request body (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge patch
 // parses nested values at each level again, an operation of a JSON patch copies its list, and the managers of 100,000
-// labels are insertion-sorted: such a body takes minutes and gigabytes, beyond the request timeout. YAML expands
-// aliases: 61 KB took 3.6 GiB.
+// labels are insertion-sorted. Such a body takes minutes and gigabytes, beyond the request timeout. YAML aliases are
+// expanded: 61 KB took 3.6 GiB.
 const (
-	// maxBody is six times the largest stored object: JSON may write an octet, such as "<", in six.
+	// maxBody is six times the largest stored object: JSON may escape an octet, such as "<", by six.
 	maxBody = 512 << 10
-	// maxDepth is over three times any object's depth, managedFields included.
+	// maxDepth is over three times any object's depth, including managedFields.
 	maxDepth      = 64
 	maxOperations = 1000
 	// maxEntries is ten times the longest list of a field, and more labels than a stored object has.
@@ -46,7 +46,7 @@ func checkBodies(handler http.Handler) http.Handler {
 		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
 			r.Body = body
 		}
-		if info.Verb == "patch" && info.Subresource != "scale" { // a Scale has another type than its cluster
+		if info.Verb == "patch" && info.Subresource != "scale" { // a Scale, not a cluster
 			r = kind.KeepPatch(r, types.PatchType(mediaOf(contentType)))
 		}
 		handler.ServeHTTP(w, r)
@@ -62,7 +62,7 @@ type boundedBody struct {
 	in          jsonPlace
 	isYAML      bool
 	whole       io.Reader // checked YAML
-	refusal     error     // of that check
+	refusal     error     // error of whole
 }
 
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
@@ -79,7 +79,7 @@ func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	return b
 }
 
-// mediaOf parses as upstream's handlers do: those of patches accept invalid parameters.
+// mediaOf, like upstream's patch handlers, accepts invalid parameters.
 func mediaOf(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -123,7 +123,7 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 	return nil
 }
 
-// checkItem checks a Record of a protobuf change set as a request body.
+// checkItem applies the bounds of a body to a Record of a protobuf change set.
 func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
@@ -191,7 +191,7 @@ type jsonPlace struct {
 	// items counts objects and lists directly in the outermost value.
 	items           int
 	inText, escaped bool
-	// commas counts by open value; most is the largest number of entries.
+	// commas are counted per open value. most is the largest number of entries.
 	commas [maxDepth + 1]int
 	most   int
 }

@@ -50,7 +50,7 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 	for what, test := range map[string]struct {
 		verb, media, body string
 		code              int32 // 0: allowed
-		says              string
+		want              string
 	}{
 		"the longest form of much": {"PUT", inJSON, annotated(79<<10, `\u003c`), 0, ""},
 		"much more":                {"POST", inJSON, annotated(86<<10, `\u003c`), http.StatusRequestEntityTooLarge, "at most 512 KiB as it is sent (S5.12): write several objects"},
@@ -89,8 +89,8 @@ func TestWrite_boundsItsBody_S5_12(t *testing.T) {
 			continue
 		}
 		status, ok := err.(apierrors.APIStatus)
-		if !ok || status.Status().Code != test.code || !strings.Contains(status.Status().Message, test.says) || len(status.Status().Message) > 300 {
-			t.Errorf("%s: %.300v, want %d %s", what, err, test.code, test.says)
+		if !ok || status.Status().Code != test.code || !strings.Contains(status.Status().Message, test.want) || len(status.Status().Message) > 300 {
+			t.Errorf("%s: %.300v, want %d %s", what, err, test.code, test.want)
 		} else if rule := refusal.Of(err)[0].Rule; strings.Contains(err.Error(), "S5.12") != (rule == "S5.12") {
 			t.Errorf("%s: %.300v: the rule is %q", what, err, rule)
 		}

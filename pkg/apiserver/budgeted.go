@@ -28,14 +28,14 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write, real or dry run (S9). before is nil for a create.
+// asked is a write, real or dry run (S9). A create has no before.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// shrinks: an update that removes a quarter always passes. So an object of 96 KiB shrinks in some two dozen updates,
-// not once an octet.
+// shrinks divides the size: updates that remove a quarter always pass. An object of 96 KiB so shrinks in some two dozen
+// updates, not once an octet.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -46,11 +46,11 @@ type budgetJudge struct {
 // allowWrite asks the budget of the object's namespace. Always allowed are:
 //
 //   - deletions, and updates that shrink the object enough;
-//   - updates without a change: they write nothing;
+//   - updates without a change, which write nothing;
 //   - finalizers, so that a zone can be delivered;
 //   - dnssec, so that a rollover of DS does not wait for a busy tenant.
 //
-// A status is charged but not counted as stock: controllers must report, and S5.10 bounds its size. No Role of a
+// A status is charged but not counted as stored: controllers must report, and S5.10 bounds its size. No Role of a
 // namespace grants these subresources (S8.3, S12.2), so tenants cannot evade their budget.
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
@@ -106,7 +106,7 @@ type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges: the storage charges these writes, not the ledger.
+	// charges is false if the ledger charges these writes.
 	charges bool
 	// clusters counts a namespace's stored Bind9Clusters; nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
@@ -132,7 +132,7 @@ func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return err
 }
 
-// admitCluster: the caller calls done after the create.
+// admitCluster is AdmitCluster: the caller calls done after the create.
 func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err error) {
 	if b.clusters == nil {
 		return func() {}, nil
@@ -141,7 +141,7 @@ func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err
 		func() (int64, error) { return b.clusters(ctx, of.GetNamespace()) })
 }
 
-// GuaranteedUpdate also creates: server-side apply of an absent object is an update.
+// GuaranteedUpdate may create: server-side apply of an absent object is an update.
 func (b *budgeted) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, update storage.UpdateFunc, cached runtime.Object) error {
 	var done func() // of an admitted create; set once, despite retries

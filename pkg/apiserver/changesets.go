@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer lets items made for an UpdateKey write Records in its namespace, and nothing else (S13.1). Other
-// items have the rights of their user.
+// actingAuthorizer lets change set items made for an UpdateKey write Records in its namespace, and nothing else
+// (S13.1). Other items have the rights of their user.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
 var actingVerbs = []string{"get", "create", "patch", "delete"}
@@ -46,7 +46,7 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota returns quota of Records not created; upstream's controller takes minutes. The count never falls below
+// returnQuota returns quota of Records not created: upstream's controller takes minutes. The count never falls below
 // the existing Records.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)

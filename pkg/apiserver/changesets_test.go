@@ -45,7 +45,7 @@ import (
 type watched struct {
 	api      typed.KubizoneV1alpha1Interface
 	reach    *restclient.Config
-	warnings *heard
+	warnings *warningTexts
 	server   *Server
 
 	mu sync.Mutex
@@ -60,12 +60,12 @@ type watched struct {
 	events          []*auditinternal.Event
 }
 
-type heard struct {
+type warningTexts struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-func (h *heard) HandleWarningHeader(_ int, _, text string) {
+func (h *warningTexts) HandleWarningHeader(_ int, _, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.texts = append(h.texts, text)
@@ -145,7 +145,7 @@ func (w *watched) String() string            { return "test" }
 // newWatched has a zone example.org. of platform, in which every namespace may write.
 func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *watched {
 	t.Helper()
-	w := &watched{warnings: &heard{}}
+	w := &watched{warnings: &warningTexts{}}
 	etcd := must.Get(kuberig.StartEtcd(t.Context(), t.TempDir()))(t)
 	t.Cleanup(etcd.Close)
 	us := must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)

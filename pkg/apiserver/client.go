@@ -34,7 +34,7 @@ const (
 	dialTimeout      = 20 * time.Second
 	keepAliveTime    = 30 * time.Second
 	keepAliveTimeout = 10 * time.Second
-	// window is a static flow-control window: gRPC's probing costs a lone caller a ping with each request.
+	// window is a static flow-control window: gRPC's dynamic window costs a single caller a ping with each request.
 	window = 4 << 20
 )
 
@@ -86,7 +86,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 	return client, nil
 }
 
-// Reachable connects to etcd once. The error has the cause and the next step.
+// Reachable tries to connect to etcd. The error has the cause and the next step.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
 	client, err := dialEtcd(ctx, where)
 	if err != nil {
@@ -95,8 +95,8 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure returns the cause of a failed connection and the next step. gRPC reveals the error only to a failed
-// call, so it makes one.
+// lastFailure returns the cause of a failed connection and the next step. gRPC returns that only to a failed call, so
+// it makes a call.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -111,7 +111,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans reports whether spans are sampled. Even dropped spans cost time.
+// recordsSpans reports whether spans are sampled. Spans cost time even if dropped.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

@@ -43,8 +43,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 	return nil
 }
 
-// serveCore serves the discovery of an empty core group, which clients read first, and Namespaces of any name: after
-// a "not found" kubectl asks for the namespace, and would report the namespace missing.
+// serveCore serves the discovery of an empty core group, which clients read first, and Namespaces of any name: after a
+// "not found" kubectl asks for the namespace, and would otherwise report it missing.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager

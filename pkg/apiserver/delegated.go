@@ -33,7 +33,7 @@ import (
 )
 
 // Delegated configures a server behind a kube-apiserver by upstream's groups of options, completed and validated. All
-// are required.
+// fields are required.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -45,7 +45,7 @@ type Delegated struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	// Zones is kept up to date by RunLedger.
+	// Zones are kept up to date by RunLedger.
 	Zones   *zoneview.Set
 	Fleet   validation.FleetRules
 	ACME    ACME
@@ -53,7 +53,7 @@ type Delegated struct {
 }
 
 const (
-	// With client-go's defaults (5, 10) admission's lookups of absent namespaces would queue for seconds.
+	// With client-go's defaults (5, 10) admission's requests of absent namespaces would queue for seconds.
 	coreQPS, coreBurst = 50, 100
 	// authenticationTimeout makes an unresponsive kube-apiserver an error at startup.
 	authenticationTimeout = 10 * time.Second
@@ -110,12 +110,12 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 }
 
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
-	ours := *config
+	serving := *config
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// Both are global in the process.
-	config.EffectiveVersion, config.FeatureGate = ours.EffectiveVersion, ours.FeatureGate
+	// Version and gates are global in the process.
+	config.EffectiveVersion, config.FeatureGate = serving.EffectiveVersion, serving.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
@@ -126,8 +126,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
-// namespace do not suffice to say that a provider has no more of a zone (S8.3), that a key signs it (S12.2), or that
-// an UpdateKey has used a TSIG name (S13.2).
+// namespace do not suffice to claim that a provider has removed a zone (S8.3), that a key signs it (S12.2), or that an
+// UpdateKey has used a TSIG name (S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -144,7 +144,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
-		// A missing permission may be the cause: name all at once.
+		// A missing permission may be the cause: name all.
 		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery
@@ -237,7 +237,7 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream: the limit bounds the clients authenticated in a second.
+	// As upstream: the limits bound clients authenticated in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

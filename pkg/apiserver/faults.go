@@ -9,7 +9,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Faults are hooks that programs built with the tag faultpoints set before they start (test/faults); else nil.
+// Faults are hooks that programs built with the tag faultpoints set before they start (test/faults). Otherwise they are
+// nil.
 var Faults struct {
 	// At is called at the named points of the ledger.
 	At func(point string)

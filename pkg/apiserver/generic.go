@@ -35,8 +35,8 @@ const (
 	drainTimeout = 5 * time.Second
 )
 
-// SetGates sets the process's feature gates that differ from Kubernetes'. A command with a flag for gates calls it
-// first, to see the gates that its user sets.
+// SetGates changes Kubernetes' defaults of the process's feature gates. A command with a flag for gates calls SetGates
+// before it parses the flag.
 func SetGates() error {
 	// Deleting an undecodable object would take a Record out of its zone unnoticed (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
@@ -51,7 +51,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return nil, err
 	}
 	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
-	// Both are those of the Kubernetes release in go.mod.
+	// Gates and version are of the Kubernetes release in go.mod.
 	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(
 		basecompatibility.DefaultKubeComponent)}
@@ -66,7 +66,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
 	config.RequestTimeout = requestTimeout
-	// Each may stream a zone longer than the request timeout, without a seat.
+	// These stream a zone longer than the request timeout, without a seat of priority and fairness.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil

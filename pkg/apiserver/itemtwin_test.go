@@ -194,7 +194,7 @@ func startTwin(t *testing.T) *twinServer {
 	return s
 }
 
-func (s *twinServer) carryOut(t *testing.T, w twinWrite, send func(w twinWrite) error) twinAnswer {
+func (s *twinServer) performWrite(t *testing.T, w twinWrite, send func(w twinWrite) error) twinAnswer {
 	t.Helper()
 	record, err := s.api.Records("team").Get(t.Context(), w.name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -399,8 +399,8 @@ func TestItems_areAsRequests_S10_3(t *testing.T) {
 	codes := map[int32]int{}
 	for i := range writes {
 		w := makeTwinWrite(random)
-		want := servers[0].carryOut(t, w, func(w twinWrite) error { return servers[0].sendRequest(t, w) }).asOfItem()
-		got := servers[1].carryOut(t, w, func(w twinWrite) error { return servers[1].sendItem(t, w) }).asOfRequest(w)
+		want := servers[0].performWrite(t, w, func(w twinWrite) error { return servers[0].sendRequest(t, w) }).asOfItem()
+		got := servers[1].performWrite(t, w, func(w twinWrite) error { return servers[1].sendItem(t, w) }).asOfRequest(w)
 		if codes[want.Code]++; w.user == theUnknown {
 			want.Message, want.Causes, got.Message, got.Causes = "", nil, "", nil
 		}

@@ -36,7 +36,7 @@ func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Conf
 	})
 }
 
-// hasBeenReady asks /readyz until it passes: a client that has seen it pass must be served.
+// hasBeenReady queries /readyz until it passes: a client that has seen /readyz pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true
@@ -53,9 +53,9 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 	return s.ready.Load()
 }
 
-// sendAway closes connections with their next response once the Service has dropped the stopping server. Otherwise
-// kube-apiserver would keep its connection until requests are refused. kube-apiserver does not retry a write that
-// races with the close (kubernetes/kubernetes#135285).
+// sendAway closes connections with their next response after the Service has removed the stopping server. Otherwise
+// kube-apiserver would keep its connection until requests are refused, and it does not retry a write that races with
+// the close (kubernetes/kubernetes#135285).
 func (s *Server) sendAway(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {
@@ -65,7 +65,7 @@ func (s *Server) sendAway(handler http.Handler) http.Handler {
 	})
 }
 
-// leaveAfter enables sendAway after half of the shutdown delay, when the Service has dropped the server.
+// leaveAfter enables sendAway after half of the shutdown delay, when the Service has removed the server.
 func (s *Server) leaveAfter(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		time.Sleep(s.generic.ShutdownDelayDuration / 2)

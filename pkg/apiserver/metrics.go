@@ -24,20 +24,20 @@ import (
 // measureEvery is the interval of key counts, which read all keys.
 const measureEvery = 15 * time.Second
 
-// Metrics are the metrics of a server. Only those of budgets have namespaces as labels, ten each.
+// Metrics are the metrics of a server. Only budgets have namespaces as labels, at most ten.
 type Metrics struct {
 	metrics.BaseStableCollector
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
-	// countGone counts deleted namespaces with objects here; false: unknown.
+	// countGone counts deleted namespaces with objects here; false if unknown.
 	countGone        func() (float64, bool)
 	backlog, journal atomic.Int64
 }
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
-// NewMetrics registers and returns the metrics of a ledger and its views.
+// NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, set: set}
 	m.backlog.Store(-1)

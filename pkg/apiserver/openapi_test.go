@@ -44,7 +44,7 @@ var (
 // trimSchema removes the group's prefix from a schema's name; false: of neither group.
 func trimSchema(name string) (string, bool) {
 	for _, group := range []string{ourSchemas, serverSchemas} {
-		if kind, ours := strings.CutPrefix(name, group); ours {
+		if kind, own := strings.CutPrefix(name, group); own {
 			return kind, true
 		}
 	}
@@ -66,25 +66,25 @@ func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path
 	if ref := schema.Ref.String(); ref != "" {
 		wrong = append(wrong, checkSchema(all, all[strings.TrimPrefix(ref, "#")], value, path)...)
 	}
-	say := func(format string, args ...any) { wrong = append(wrong, path+": "+fmt.Sprintf(format, args...)) }
+	printf := func(format string, args ...any) { wrong = append(wrong, path+": "+fmt.Sprintf(format, args...)) }
 	if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, value) {
-		say("%v is none of %v", value, schema.Enum)
+		printf("%v is none of %v", value, schema.Enum)
 	}
 	switch value := value.(type) {
 	case string:
 		if schema.Pattern != "" && !regexp.MustCompile(schema.Pattern).MatchString(value) {
-			say("%q does not match %s", value, schema.Pattern)
+			printf("%q does not match %s", value, schema.Pattern)
 		}
 		if n := int64(utf8.RuneCountInString(value)); schema.MinLength != nil && n < *schema.MinLength || schema.MaxLength != nil && n > *schema.MaxLength {
-			say("has %d characters", n)
+			printf("has %d characters", n)
 		}
 	case float64:
 		if schema.Minimum != nil && value < *schema.Minimum || schema.Maximum != nil && value > *schema.Maximum {
-			say("%v is out of range", value)
+			printf("%v is out of range", value)
 		}
 	case []any:
 		if schema.MaxItems != nil && int64(len(value)) > *schema.MaxItems {
-			say("has %d items", len(value))
+			printf("has %d items", len(value))
 		}
 		for i, item := range value {
 			if schema.Items != nil && schema.Items.Schema != nil {
@@ -94,7 +94,7 @@ func checkSchema(all map[string]spec.Schema, schema spec.Schema, value any, path
 	case map[string]any:
 		for _, required := range schema.Required {
 			if _, ok := value[required]; !ok {
-				say("has no %s", required)
+				printf("has no %s", required)
 			}
 		}
 		for key, item := range value {
@@ -112,7 +112,7 @@ func TestOpenAPI_boundsWhatUsersWrite(t *testing.T) {
 	var walk func(schema spec.Schema, path string)
 	walk = func(schema spec.Schema, path string) {
 		if name := strings.TrimPrefix(schema.Ref.String(), "#"); name != "" {
-			if _, ours := trimSchema(name); ours {
+			if _, own := trimSchema(name); own {
 				walk(all[name], path)
 			}
 		}
@@ -236,8 +236,8 @@ func TestOpenAPI_findsTypos(t *testing.T) {
 func TestOpenAPI_listsTheWordsOfAField(t *testing.T) {
 	all, have := readSchemas(), map[string]string{}
 	for name, schema := range all {
-		kind, ours := trimSchema(name)
-		if !ours {
+		kind, own := trimSchema(name)
+		if !own {
 			continue
 		}
 		for field, property := range schema.Properties {

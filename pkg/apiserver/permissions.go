@@ -28,7 +28,7 @@ type rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
-	// purpose is the failure without the rule.
+	// purpose describes the failure without the rule.
 	purpose string
 }
 
@@ -118,9 +118,9 @@ type need struct {
 	rules  []rule
 }
 
-// run ends when nothing is missing. A permission revoked later shows only where used.
+// run checks until no permission is missing. It does not notice a later revocation.
 func (p *permissions) run(ctx context.Context) {
-	var told string
+	var logged string
 	for {
 		err := p.askPermissions(ctx)
 		if ctx.Err() != nil {
@@ -132,8 +132,8 @@ func (p *permissions) run(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		if text := err.Error(); text != told {
-			told = text
+		if text := err.Error(); text != logged {
+			logged = text
 			klog.FromContext(ctx).Error(err, "This server lacks permissions at kube-apiserver; it asks again until it has them",
 				"pause", permissionsPause)
 		}
@@ -154,7 +154,7 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions' error has each rule's missing verbs.
+// askPermissions returns an error with each rule's missing verbs.
 func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas enables the ResourceQuota plugin for count/records.kubi.zone: writes to an aggregated server bypass
+// quotas configures the ResourceQuota plugin for count/records.kubi.zone, as writes to an aggregated server bypass
 // kube-apiserver's plugin. kube-controller-manager counts the objects, so no evaluators are needed.
 type quotas struct{}
 

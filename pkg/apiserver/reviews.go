@@ -65,8 +65,8 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	}, nil
 }
 
-// accessReviews implements SelfSubjectAccessReview as kube-apiserver does, without selectors: a standalone server's
-// authorizer looks at no object.
+// accessReviews implements SelfSubjectAccessReview as kube-apiserver does, without selectors, which a standalone
+// server's authorizer does not read.
 type accessReviews struct{ authorizer authorizer.Authorizer }
 
 var _ rest.Creater = accessReviews{}

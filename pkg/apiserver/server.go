@@ -78,7 +78,7 @@ type Server struct {
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil: no budgets
 	announcer announcer
-	// core is kube-apiserver; nil unless it counts quotas.
+	// core is kube-apiserver's client, or nil without quotas.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -123,7 +123,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		NameServers:  func(o *v1alpha1.Zone) bool { return s.classes.HaveNameServers(o) },
 		Terminating:  s.namespaces.isTerminating,
 		Held:         func(o *v1alpha1.Zone) { s.announcer.announceHeld(o) },
-		News:         func(o *v1alpha1.Zone, news []law.News) { s.announcer.announceNews(o, news) },
+		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
 	})
@@ -144,7 +144,7 @@ type storageOptions struct {
 type ACME struct {
 	// Serve enables the group acme.kubi.zone.
 	Serve bool
-	// ClusterIssuers are namespaces of solvers that may solve challenges of ClusterIssuers.
+	// ClusterIssuers are namespaces whose solvers may solve challenges of ClusterIssuers.
 	ClusterIssuers []string
 }
 
@@ -168,7 +168,8 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	options := ours{RESTOptionsGetter: config.RESTOptionsGetter, decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
+	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
+		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
 	items := direct.Config{Admission: config.AdmissionControl, Authorizer: actingAuthorizer{s.authorizer},
 		AuditSink: config.AuditBackend, AuditPolicy: config.AuditPolicyRuleEvaluator}
 	return s.installGroups(registry, options, of, items)
@@ -185,7 +186,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // no committer in the context: StorageClient writes to etcd
+				return raw, nil // without a committer StorageClient writes to etcd
 			}
 			within := &budgeted{judge: judge, resource: resource}
 			switch resource {
@@ -246,7 +247,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// At shutdown the generic server would wait for these watches.
+	// Otherwise the generic server would wait for these watches at shutdown.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
@@ -329,14 +330,14 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 }
 
 // Loopback returns the client configuration of an administrator in this process. Requests go to the handler without a
-// connection: no watches or streams.
+// connection: watches and streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// Registry has the server's metrics. /metrics also serves upstream's.
+// Registry returns the server's own metrics. /metrics also serves upstream's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
 // Run serves the API until ctx ends, and shuts down as in A5.
@@ -346,7 +347,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // RunLedger runs cascades, views, classes, budgets and the maintenance of etcd until ctx ends, or returns the first
-// error. The API depends on them: end ctx only after Run has returned.
+// error. End ctx only after Run has returned, as the API depends on them.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -375,8 +376,8 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades also writes Events. It waits up to ten seconds for the terminating namespaces (S2.6); cascades are also
-// correct without.
+// runCascades also writes Events. It waits up to ten seconds for the list of terminating namespaces (S2.6); cascades
+// are correct without it.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -393,7 +394,7 @@ func (s *Server) runCascades(ctx context.Context) error {
 	return s.ledger.Run(ctx)
 }
 
-// WaitForViews returns when the Set has every stored zone, proven by its hash.
+// WaitForViews returns when Config.Zones has every stored zone, proven by its hash.
 func (s *Server) WaitForViews(ctx context.Context) error { return s.feed.Wait(ctx) }
 
 // Frozen returns the zones whose content does not match their hash.

@@ -29,16 +29,16 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// No garbage collector removes the finalizers Orphan and Foreground standalone, so such a delete would never end
+	// Standalone, no garbage collector removes the finalizers Orphan and Foreground, so the delete would never end
 	// (S8.7). With false every policy deletes at once.
 	options.EnableGarbageCollection = false
 	return options
 }
 
-// objectCodec returns a resource's codec and transformer; the ledger also writes objects itself.
+// objectCodec returns a resource's codec and transformer, for objects written by the ledger.
 func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers,
 	resource schema.GroupResource) objects.ObjectCodec {
-	// Unlike the identity, this reports encrypted objects as encrypted.
+	// Unlike the identity transformer, this reports encrypted objects.
 	codec := objects.ObjectCodec{Codec: etcd.StorageConfig.Codec, Transformer: identity.NewEncryptCheckTransformer()}
 	if encryption != nil {
 		codec.Transformer = encryption.TransformerForResource(resource)
@@ -46,10 +46,10 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 	return codec
 }
 
-// Source is a store opened without a server.
+// Source describes a store to open without a server.
 type Source struct {
 	Etcd storagebackend.TransportConfig
-	// EncryptionProviderConfigFile is upstream's --encryption-provider-config; empty: none.
+	// EncryptionProviderConfigFile is upstream's --encryption-provider-config, or empty.
 	EncryptionProviderConfigFile string
 }
 

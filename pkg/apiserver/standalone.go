@@ -30,14 +30,14 @@ import (
 
 // Config configures a standalone server. Fields are required unless marked optional.
 type Config struct {
-	// Listener is bound: a port in use must be an error before anything starts. The server closes it.
+	// Listener is bound, so a port in use is an error before anything starts. The server closes it.
 	Listener                net.Listener
 	ServingCert, ServingKey []byte
 	// ClientCA is the authority of clients, in PEM.
 	ClientCA []byte
 	// Etcd has URLs (http, https, unix) and, for https, files.
 	Etcd storagebackend.TransportConfig
-	// Zones is kept up to date by RunLedger.
+	// Zones are kept up to date by RunLedger.
 	Zones *zoneview.Set
 
 	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
@@ -84,8 +84,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// NewPlain is New without the ledger: the baseline of benchmarks. A1 does not hold, so no command uses it, and New
-// must not open its store.
+// NewPlain returns a server without the ledger, for benchmarks. A1 does not hold, so no command uses it, and New must
+// not open its store.
 func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.plain = true
 	return New(ctx, cfg)
@@ -104,7 +104,7 @@ func (c *Config) validate() error {
 	return errors.Join(wrong...)
 }
 
-// publicPaths are open without a certificate, and reveal no stored data (A3).
+// publicPaths are served without a certificate, and reveal no stored data (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
 
 func serveStandalone(config *genericapiserver.Config, cfg Config) error {

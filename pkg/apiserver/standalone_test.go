@@ -132,11 +132,11 @@ func TestVersion_isKubernetesWithOurs(t *testing.T) {
 	_, body := getPage(t, makeHTTPClient(t, us, nil, nil), url+"/version")
 	var info apimachineryversion.Info
 	must.Succeed(t, json.Unmarshal([]byte(body), &info))
-	said, err := semver.ParseSemantic(info.GitVersion)
-	if err != nil || said.BuildMetadata() != "kubizone-v"+version.Number() {
+	served, err := semver.ParseSemantic(info.GitVersion)
+	if err != nil || served.BuildMetadata() != "kubizone-v"+version.Number() {
 		t.Fatalf("version: %s: %v", body, err)
 	}
-	if said.LessThan(semver.MustParseSemantic("1.30.0")) || said.PreRelease() != "" || fmt.Sprintf("%d.%d", said.Major(), said.Minor()) != info.Major+"."+info.Minor {
+	if served.LessThan(semver.MustParseSemantic("1.30.0")) || served.PreRelease() != "" || fmt.Sprintf("%d.%d", served.Major(), served.Minor()) != info.Major+"."+info.Minor {
 		t.Errorf("version: %s", body)
 	}
 }

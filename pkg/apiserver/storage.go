@@ -19,25 +19,26 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	"k8s.io/client-go/tools/cache"
 
+	"kubi.zone/kubizone/pkg/apiserver/sharing"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// ours adds the ledger's storage decorator to upstream's RESTOptionsGetter (A1).
-type ours struct {
+// restOptions adds the ledger's storage decorator to upstream's RESTOptionsGetter (A1).
+type restOptions struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator
 }
 
-func (o ours) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	options, err := o.RESTOptionsGetter.GetRESTOptions(resource, example)
 	options.Decorator = o.decorator
 	return options, err
 }
 
-// newDecorator builds upstream's storage and watch cache, with wrap below the cache and above on top. connect dials a
-// client for each resource: progress notifications come per client, and caches must not share them. versions maps
-// etcd's revisions to resource versions.
+// newDecorator builds upstream's storage and watch cache, with the storage from wrap below the cache, and from above on
+// top. connect dials a client for each resource, as progress notifications come per client, and caches must not share
+// them. versions maps etcd's revisions to resource versions.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {
@@ -55,9 +56,10 @@ func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Co
 			transformer = identity.NewEncryptCheckTransformer()
 		}
 		versioner := storage.APIObjectVersioner{}
-		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, newSharing(config.Codec), newObject, newList,
+		shared := sharing.New(config.Codec)
+		raw, err := etcd3.New(ledger.StorageClient(client, versions), compactor, shared, newObject, newList,
 			config.Prefix, resourcePrefix, config.GroupResource,
-			transformer, config.LeaseManagerConfig, etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
+			transformer, config.LeaseManagerConfig, shared.Decoder(etcd3.NewDefaultDecoder(config.Codec, versioner)), versioner)
 		if err != nil {
 			client.Close()
 			return nil, nil, fmt.Errorf("storage of %s: %w", config.GroupResource, err)

@@ -25,7 +25,7 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone looks in the views, then in etcd: views lag, and a client must find the zone it has created.
+// FindZone searches memory, then etcd: memory lags, and a client must find the zone that it has created.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {
@@ -39,7 +39,7 @@ func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
 	return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}
 }
 
-// FindEnclosing looks in the views only; the ledger decides on current state.
+// FindEnclosing searches memory only; the ledger decides on current state.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {
@@ -49,7 +49,7 @@ func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.A
 	return v1alpha1.AdoptingZone{}, name.Name{}, false
 }
 
-// RecordsOf reads from etcd. ErrTooManyRecords is updatekey's.
+// RecordsOf reads from etcd. It returns updatekey.ErrTooManyRecords.
 func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	found, err := u.ledger.RecordsAt(ctx, at, apex, namespace, names)
@@ -59,12 +59,12 @@ func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, 
 	return found, err
 }
 
-// ApexOf reads from etcd, or from the ledger's cache, confirmed by etcd.
+// ApexOf reads from etcd, or from the ledger's cache if etcd confirms it.
 func (u *updatedZones) ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) ([]content.RRset, []string, error) {
 	return u.ledger.ReadApex(ctx, at, namespace)
 }
 
-// MayMake looks in the views: an update may be planned on a spec some milliseconds old.
+// MayMake searches memory: an update may be planned on a spec some milliseconds old.
 func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool {
 	zone, found := u.zones.Find(view, apex)
 	return !found || zone.Zone().UID != string(at.UID) || slices.ContainsFunc(names, zone.Header().MakesAt)

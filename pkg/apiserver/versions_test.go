@@ -88,7 +88,7 @@ func (f *following) countRequests() (sum int) {
 
 // writeThrough writes the first Records, each time in one transaction, at intervals of every, or when all informers
 // are current. It checks the events, and returns the number of relists and rewatches.
-func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (anew int) {
+func (f *following) writeThrough(ctx context.Context, t testing.TB, objects, times int, every time.Duration) (again int) {
 	t.Helper()
 	asked, before := f.countRequests(), make([]kuberig.Informed, len(f.all))
 	for i := range f.all {
@@ -122,13 +122,13 @@ func TestVersions_aTransactionClosesNoInformer(t *testing.T) {
 	if rig.Long() {
 		times = 200
 	}
-	anew := 0
+	again := 0
 	for range 10 { // the machine may be busy
-		if anew = f.writeThrough(t.Context(), t, 40, times, 0); anew == 0 {
+		if again = f.writeThrough(t.Context(), t, 40, times, 0); again == 0 {
 			return
 		}
 	}
-	t.Errorf("each time informers asked anew, in the end %d", anew)
+	t.Errorf("each time informers asked anew, in the end %d", again)
 }
 
 // BenchmarkVersions_informers measures the write rate at which informers are closed: go test -run none -bench
@@ -162,8 +162,8 @@ func BenchmarkVersions_informers(b *testing.B) {
 				for b.Loop() {
 					began := time.Now()
 					times := max(1, 2*rate/objects)
-					anew := f.writeThrough(b.Context(), b, objects, times, time.Duration(objects)*time.Second/time.Duration(rate))
-					b.ReportMetric(float64(anew), "anew")
+					again := f.writeThrough(b.Context(), b, objects, times, time.Duration(objects)*time.Second/time.Duration(rate))
+					b.ReportMetric(float64(again), "anew")
 					b.ReportMetric(float64(times*objects)/time.Since(began).Seconds(), "objects/s")
 				}
 			})

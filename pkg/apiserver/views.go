@@ -31,26 +31,27 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// views serves the subresources of zones (A2).
+// views serves zones/entries and zones/changes (A2).
 type views struct {
 	set *zoneview.Set
-	// frozen returns why a zone (by uid) is frozen, or nil.
+	// frozen returns the reason why a zone (by UID) is frozen, or nil.
 	frozen func(uid string) error
-	// stored returns a zone's steps in etcd's journal after a serial, up to step n, and the content state at the
-	// serial; journal.ErrTrimmed if they begin later.
+	// stored returns a zone's steps (changes between serials) in etcd's journal from a serial to step n, and the
+	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// journal likewise returns all steps up to step n.
+	// journal returns all steps up to step n, likewise.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left returns an ended zone's content since a serial; journal.ErrTrimmed if unknown or withdrawn.
+	// left returns an ended zone's content since a serial, or journal.ErrTrimmed if the serial is unknown or the
+	// content withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
 
-// Snapshot waits until the view has the step of object, just read from etcd.
+// Snapshot returns the zone in memory once it has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
-	// Serve a frozen zone proven at this step.
+	// A frozen zone is served if proven at this step.
 	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
 		return nil, unproven(object)
 	}
@@ -66,8 +67,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// unproven is the error for readers of a frozen zone, with Kubernetes' reason for unreadable objects. The cause is
-// only logged: it may name Records of others (S1.8).
+// unproven is the error for readers of a frozen zone, with Kubernetes' reason for unreadable objects. The cause is only
+// logged: it may name other namespaces' Records (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -77,7 +78,7 @@ func unproven(zone *v1alpha1.Zone) error {
 	}}
 }
 
-// At undoes steps back to an earlier serial.
+// At returns an earlier serial, by undoing steps.
 func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.set.ByUID(string(object.UID))
 	if !ok {
@@ -93,7 +94,7 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest returns the oldest serial of the Set or of the stored journal: after a restart the Set has few steps.
+// Oldest returns the oldest serial in the Set or the stored journal: after a restart the Set has few steps.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.set.Oldest(uid)
@@ -119,8 +120,8 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps returns steps of the Set, else of the stored journal, with changes of entries if asked. A single read gives
-// both: the journal may be condensed in between.
+// Steps returns steps of the Set, else of the stored journal, and their changes if entries is true. A single read gives
+// both, as the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -138,7 +139,7 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// Left returns fqdn and removed entries of a zone ended after a serial (S3.7): it has no view.
+// Left returns the name and removed entries of a zone ended after a serial (S3.7), which is not in the Set.
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {
@@ -163,7 +164,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	return fqdn, change, nil
 }
 
-// readStoredSteps also returns the state at until.
+// readStoredSteps also returns the state at the serial until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.set.ByUID(uid)
@@ -177,8 +178,8 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps undoes stored steps from the newest state, and compares the result with before, the stored state ahead
-// of them. It returns the steps up to until, and the state there.
+// proveSteps undoes stored steps from the newest state, and compares the result with before, the stored state at their
+// beginning. It returns the steps up to the serial until, and the state there.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
 	// The newest state is proven, and so are steps that lead back to the stored state.
@@ -214,7 +215,7 @@ func held(err error) error {
 	return err
 }
 
-// sources finds Records by the ledger, and reads them from the watch cache.
+// sources finds Records with the ledger, and reads them from the watch cache.
 type sources struct {
 	ledger  *ledger.Ledger
 	records rest.Getter

@@ -67,7 +67,7 @@ func startWriter(t *testing.T) writer {
 // value and the right form.
 func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 	w := startWriter(t)
-	for _, test := range []struct{ resource, patch, says string }{
+	for _, test := range []struct{ resource, patch, want string }{
 		{"records", `{"spec":{"ttl":"1h"}}`, `spec.ttl: got string "1h"; want a whole number of at most 2147483647, without quotes`},
 		{"records", `{"spec":{"ttl":1.5}}`, `spec.ttl: got number 1.5; want a whole number`},
 		{"records", `{"spec":{"ttl":99999999999}}`, `spec.ttl: got number 99999999999; want a whole number of at most 2147483647`},
@@ -113,8 +113,8 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 			"apply anew":      w.patchAs(types.ApplyYAMLPatchType, test.resource, "new", applied),
 		}
 		for how, err := range answers {
-			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), test.says) || len(err.Error()) > 400 {
-				t.Errorf("%s %s: %v\nwant %s", how, test.patch, err, test.says)
+			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 400 {
+				t.Errorf("%s %s: %v\nwant %s", how, test.patch, err, test.want)
 			}
 		}
 	}
@@ -127,14 +127,14 @@ func TestWrite_namesTheFieldThatDoesNotFit_S5_13(t *testing.T) {
 			t.Errorf("an item that is to %s: %v", way, err)
 		}
 	}
-	for operations, says := range map[string]string{
+	for operations, want := range map[string]string{
 		`[{"op":"copy","from":"/spec/rdata","path":"/spec/ttl"}]`: `spec.ttl: got string "192.0.2.1"; want a whole number`,
 		`[{"op":"add","path":"/spec/values","value":["a"]},{"op":"add","path":"/spec/values/-","value":1}]`: `spec.values[1]: got ` +
 			`number 1; want a string`,
 	} {
 		err := w.patchAs(types.JSONPatchType, "records", "www", operations)
-		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %s", operations, err, says)
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", operations, err, want)
 		}
 	}
 }
@@ -214,9 +214,9 @@ func mergePatch(object, patch string) (string, error) {
 		return "", err
 	}
 	for key, value := range from {
-		before, ours := into[key].(map[string]any)
-		fields, theirs := value.(map[string]any)
-		if !ours || !theirs {
+		before, own := into[key].(map[string]any)
+		fields, foreign := value.(map[string]any)
+		if !own || !foreign {
 			into[key] = value
 			continue
 		}

@@ -25,7 +25,7 @@ import (
 type Config struct {
 	// Client creates SubjectAccessReviews, with its own limits and timeout.
 	Client authorizationclient.AuthorizationV1Interface
-	// AllowCacheTTL and DenyCacheTTL of answers; 0: no cache.
+	// AllowCacheTTL and DenyCacheTTL bound the age of cached answers; 0 disables the cache.
 	AllowCacheTTL, DenyCacheTTL time.Duration
 	// RetryBackoff is for reviews of a busy cluster. Steps is at least 1.
 	RetryBackoff wait.Backoff
@@ -121,7 +121,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before a single one: the first answer is cached for all.
+// broadFirst asks about all objects before a single object: the first answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }

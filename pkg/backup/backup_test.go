@@ -133,12 +133,12 @@ func TestBackup_underLoadIsRestoredAheadOfWhatWasHandedOut(t *testing.T) {
 	old.store.Damaged = true // can be checked only while running
 	old.member.Stop()
 
-	path, said, err := restoreBackup(t, file)
+	path, message, err := restoreBackup(t, file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(said, "2 zones and ") {
-		t.Errorf("said: %s", said)
+	if !strings.Contains(message, "2 zones and ") {
+		t.Errorf("said: %s", message)
 	}
 	again := startStore(t, path)
 	if n := len(again.ListRecords("")); n != m.Records {
@@ -343,14 +343,14 @@ func TestRestore_aheadOfAnOlderBackup(t *testing.T) {
 	store.Must(Take(t.Context(), s.where, newer))
 	s.store.Damaged = true // can be checked only while running
 	s.member.Stop()
-	begins := func(file, aheadOf string, says bool) serial.Serial {
+	begins := func(file, aheadOf string, named bool) serial.Serial {
 		t.Helper()
-		path, said, err := restoreBackup(t, file, func(r *Restore) { r.AheadOf = aheadOf })
+		path, message, err := restoreBackup(t, file, func(r *Restore) { r.AheadOf = aheadOf })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(said, "by less, for lack of serials") != says {
-			t.Errorf("of %s it says: %s", file, said)
+		if strings.Contains(message, "by less, for lack of serials") != named {
+			t.Errorf("of %s it says: %s", file, message)
 		}
 		again := startStore(t, path)
 		again.store.Damaged = true

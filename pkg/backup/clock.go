@@ -11,15 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Clock computes the first serials and revisions of a restored store: the backup's number plus the milliseconds
-// since the backup, raised to the next number equal to the present millisecond modulo a step. Both parts grow with
-// the clock: the store is ahead of all earlier restores of the same or a later backup, if no number grew by more
-// than one per millisecond on average.
+// Clock computes the first serials and revisions of a restored store: the backup's number plus the milliseconds since
+// the backup, raised to the next number equal to the present millisecond modulo a step. Both parts grow with the clock,
+// so the store is ahead of all earlier restores of the same or a later backup, if no number grew by more than one per
+// millisecond on average.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for that. But its numbers began at
-// another millisecond: no secondary finds a serial from there here with other content.
+// An earlier restore of an older backup can be ahead, unless Since accounts for that. But its numbers began at another
+// millisecond: no serial there is used here with other content.
 type Clock struct {
-	// Now is the begin of the restore.
+	// Now is the start of the restore.
 	Now time.Time
 	// Since is the time of the backup, or of an older backup restored later.
 	Since time.Time
@@ -53,18 +53,18 @@ func (c Clock) check() error {
 	return nil
 }
 
-// age returns the milliseconds since Since, at most most.
+// age returns the milliseconds since Since, up to a maximum.
 func (c Clock) age(most uint64) uint64 { return min(uint64(c.Now.Sub(c.Since).Milliseconds()), most) }
 
-// advance adds the age, and goes on to the next number equal to the present millisecond modulo step.
+// advance adds the age, and goes on to the next number equal to the present millisecond modulo the step.
 func (c Clock) advance(from, most, step uint64) uint64 {
 	to := from + c.age(most)
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial returns the first serial of a zone, given its last, 0 for none. limited reports an advance shorter than
-// the age, at most half of the serials until the last serial, or today's, is ahead again: the next change of the
-// zone would go there.
+// serial returns the first serial of a zone, given its last, 0 for none. limited reports an advance shorter than the
+// age. It is at most half of the serials until the last serial, or today's, is ahead again: the next change of the zone
+// would go there.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
@@ -88,7 +88,7 @@ func (c Clock) Revision(last int64) int64 {
 	return int64(to)
 }
 
-// level grows by one per millisecond within a span, as advance does: else the later of two restores of a backup
+// level grows by one per millisecond within a span, as advance does: otherwise the later of two restores of a backup
 // could begin a lap before the other.
 func (c Clock) level() uint64 {
 	const bits = 16 // of the milliseconds of a span

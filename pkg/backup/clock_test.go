@@ -105,16 +105,16 @@ func TestClock_isAheadOfEveryEarlierRestore(t *testing.T) {
 			}
 			is = one.counted
 			is.restoreAt(at, minimum)
-			said := fmt.Sprintf("restored at %s since %s: %+v after %+v, of %+v", now, at.Since, is, highest, one.counted)
+			message := fmt.Sprintf("restored at %s since %s: %+v after %+v, of %+v", now, at.Since, is, highest, one.counted)
 			for what, have := range map[string][3]serial.Serial{
 				"zone": {is.zone, highest.zone, one.zone}, "late zone": {is.late, highest.late, one.late}, "catalog": {is.catalog, highest.catalog, one.catalog},
 			} {
 				if !have[0].Ahead(have[1]) || have[2] != 0 && !have[0].Ahead(have[2]) {
-					t.Fatalf("%s: %s", what, said)
+					t.Fatalf("%s: %s", what, message)
 				}
 			}
 			if near := last != one && now.Sub(restored) < 1<<16*time.Millisecond; is.revision <= highest.revision && !near {
-				t.Fatalf("revision: %s", said)
+				t.Fatalf("revision: %s", message)
 			}
 			last, restored = one, now
 			if older {

@@ -51,14 +51,14 @@ func TestRestore_ofRandomDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	restored := 0
 	for i := range 300 {
-		snapshot, says := whole, manifest
+		snapshot, text := whole, manifest
 		if i%2 == 0 {
 			snapshot = damageOctets(r, whole)
 		} else {
-			says = damageOctets(r, manifest)
+			text = damageOctets(r, manifest)
 		}
 		bad := filepath.Join(t.TempDir(), "bad")
-		must.Succeed(t, errors.Join(os.WriteFile(bad, snapshot, 0o600), os.WriteFile(ManifestFile(bad), says, 0o600)))
+		must.Succeed(t, errors.Join(os.WriteFile(bad, snapshot, 0o600), os.WriteFile(ManifestFile(bad), text, 0o600)))
 		path, _, err := restoreBackup(t, bad)
 		_, is := os.Stat(path)
 		switch {
@@ -69,7 +69,7 @@ func TestRestore_ofRandomDamage(t *testing.T) {
 		case err == nil:
 			restored++
 			if m, err := Verify(bad); err != nil || *m != *taken || !slices.Equal(snapshot, whole) {
-				t.Errorf("change %d is restored: %s", i, says)
+				t.Errorf("change %d is restored: %s", i, text)
 			}
 		}
 	}

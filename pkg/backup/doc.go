@@ -3,7 +3,7 @@
 
 // Package backup copies a store from etcd to a file, and restores the file into a new data directory.
 //
-// It promises:
+// Guarantees:
 //
 //	B1. A backup has every write answered before it began, at one revision. Servers keep running meanwhile.
 //	B2. A backup is two files: an etcd snapshot, and a manifest. A truncated or foreign file is rejected before
@@ -13,7 +13,7 @@
 //	    them can be watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials
 //	    (S6.8, S6.11).
 //
-// It does not know the schedule or storage of backups. A zone made after the backup is missing: its user recreates
+// Out of scope: the schedule or storage of backups. A zone made after the backup is missing: its user recreates
 // it with spec.minimumSerial.
 //
 // Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.

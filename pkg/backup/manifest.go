@@ -44,7 +44,7 @@ type Manifest struct {
 	// Bytes and SHA256 (hex) of the snapshot.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// Sum is the SHA-256 (hex) without Sum, and protects Time, by which serials advance.
+	// Sum is the SHA-256 (hex) of the manifest without Sum. It protects Time, by which serials advance.
 	Sum string `json:"sum"`
 }
 
@@ -61,7 +61,7 @@ func (m Manifest) sum() string {
 // String returns the number of zones and records.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
-// ManifestFile returns the manifest's path.
+// ManifestFile returns the path of a backup's manifest.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
 func readManifest(backup string) (*Manifest, error) {

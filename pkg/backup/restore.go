@@ -27,7 +27,7 @@ type Restore struct {
 	Backup string
 	// DataDir has no data, and is made if missing.
 	DataDir string
-	// AheadOf is an older backup restored after Backup was taken. Only its manifest is read.
+	// AheadOf is an older backup, restored after Backup was taken. Only its manifest is read.
 	AheadOf string
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string
@@ -85,10 +85,10 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// prepareInto works in a directory of its own, and moves the result to dir at the end (B3).
+// prepareInto restores into a work directory, and moves the result to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // of etcd, for damage undetected in the file
+		if fault := recover(); fault != nil { // etcd's panic, for damage undetected in the file
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
 		}
 	}()
@@ -114,7 +114,7 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
-// With MemberName, raiseStore also saves a snapshot of the result.
+// With a MemberName, raiseStore also saves a snapshot of the result.
 func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished s
 	return &report, nil
 }
 
-// Check compares the ledger's derived data with the stored objects, without a write. A server may run beside.
+// Check compares the ledger's derived data with the stored objects, and writes nothing. A server may run meanwhile.
 func Check(ctx context.Context, source apiserver.Source) (fsck.Report, error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ import (
 // parallelRaises bounds concurrent writes: etcd merges disk writes.
 const parallelRaises = 32
 
-// raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11), so hash and journal are as
-// from a server, the serials kept for names without a zone, and the floor for unknown names (S6.8). No server may
-// run on the store. The results are the numbers of zones and of limited zones (Clock.serial).
+// raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11), so that hash and journal are as
+// from a server, the serials kept for names without a zone, and the floor, the first serial of unknown names (S6.8). No
+// server may run on the store. The results are the numbers of zones and of limited zones (Clock.serial).
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 	})
 }
 
-// leaveFloor makes last, an earlier restore's raised floor or zero, the floor of this restore.
+// leaveFloor turns the raised floor of an earlier restore, or zero, into the floor of this restore.
 func (c Clock) leaveFloor(last *law.LastSerial) {
 	if floor, _ := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
 		last.Serial = floor

@@ -43,9 +43,9 @@ func TestBackup_hasServers_S11_1(t *testing.T) {
 	if err != nil || manifest.String() != "1 zones and 0 records" {
 		t.Fatalf("%v, %+v: %s", err, manifest, manifest)
 	}
-	path, said, err := restoreBackup(t, file)
-	if err != nil || !strings.Contains(said, "1 zones and 0 records") {
-		t.Fatalf("%v: %s", err, said)
+	path, message, err := restoreBackup(t, file)
+	if err != nil || !strings.Contains(message, "1 zones and 0 records") {
+		t.Fatalf("%v: %s", err, message)
 	}
 	again := startStore(t, path)
 	if answer := store.Must(again.store.Client.Client.Get(t.Context(), cluster)); len(answer.Kvs) != 1 {

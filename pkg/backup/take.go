@@ -26,7 +26,7 @@ import (
 // dialTimeout bounds the wait for a member.
 const dialTimeout = 10 * time.Second
 
-// Take writes a backup of the etcd at where to out, and then the manifest: a crash leaves no apparent backup.
+// Take writes a backup of an etcd to the file out, and then the manifest, so that a crash leaves no apparent backup.
 // Neither file may exist.
 func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
 	for _, path := range []string{out, ManifestFile(out)} {
@@ -61,7 +61,7 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// saveSnapshot takes the first member that answers.
+// saveSnapshot asks the first member that answers.
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
@@ -94,8 +94,7 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 	return errors.Join(wrong...)
 }
 
-// caughtUp does a linearizable read: a later snapshot has every answered write (B1), not only the member's own
-// state.
+// caughtUp does a linearizable read: a later snapshot has every answered write (B1), not only the member's own state.
 func caughtUp(ctx context.Context, config clientv3.Config) error {
 	client, err := clientv3.New(config)
 	if err != nil {

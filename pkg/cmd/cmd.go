@@ -202,7 +202,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
-	said := err
+	message := err
 	switch {
 	case err == nil:
 		return 0
@@ -217,12 +217,12 @@ func Main(arguments []string, out, stderr io.Writer) int {
 				commands = append(commands, command.Name())
 			}
 		}
-		said = fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), root.CommandPath())
+		message = fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), root.CommandPath())
 	}
 	if root.PersistentFlags().Lookup("logging-format").Value.String() == logJSON {
-		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(said.Error())
+		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(message.Error())
 	} else {
-		terminal.PrintError(stderr, "kubizone", said)
+		terminal.PrintError(stderr, "kubizone", message)
 	}
 	if command.Name() == planName { // 2 is for changes
 		return exitDiffers

@@ -125,7 +125,7 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 }
 
 // C2: exit code 1 is an answer, 2 is a failure.
-func TestMain_tellsAnAnswerFromNone(t *testing.T) {
+func TestMain_distinguishesAnAnswerFromNone(t *testing.T) {
 	if code, out, errors := runCommand("fsck", "--data-dir", t.TempDir()); code != 2 {
 		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)
 	}
@@ -159,7 +159,7 @@ func TestCompletion(t *testing.T) {
 
 // C4
 func TestLog_isQuietUnlessAsked(t *testing.T) {
-	said := func(verbosity int) string {
+	logOf := func(verbosity int) string {
 		var to bytes.Buffer
 		must.Succeed(t, setUpLog(&to, verbosity, logText))
 		klog.Info("information")
@@ -169,10 +169,10 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 		klog.Flush()
 		return to.String()
 	}
-	if got := said(0); strings.Contains(got, "information") || strings.Contains(got, "detail") || strings.Count(got, "warning\n") != 1 || strings.Count(got, "error\n") != 1 {
+	if got := logOf(0); strings.Contains(got, "information") || strings.Contains(got, "detail") || strings.Count(got, "warning\n") != 1 || strings.Count(got, "error\n") != 1 {
 		t.Errorf("quiet:\n%s", got)
 	}
-	if got := said(2); strings.Count(got, "information\n") != 1 || strings.Count(got, "detail\n") != 1 || strings.Count(got, "warning\n") != 1 {
+	if got := logOf(2); strings.Count(got, "information\n") != 1 || strings.Count(got, "detail\n") != 1 || strings.Count(got, "warning\n") != 1 {
 		t.Errorf("with -v=2:\n%s", got)
 	}
 }
@@ -186,7 +186,7 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 		V                  *int
 		Err, Zone          string
 	}
-	said := func(verbosity int) (lines []line) {
+	logOf := func(verbosity int) (lines []line) {
 		var to bytes.Buffer
 		must.Succeed(t, setUpLog(&to, verbosity, logJSON))
 		klog.Info("information")
@@ -215,13 +215,13 @@ func TestLog_isJSONWhereAsked(t *testing.T) {
 		return texts
 	}
 	loud := []string{"warn warning 1\nof two lines", "warn warning of a delivery", "error error", "error error without keys"}
-	quiet0 := said(0)
+	quiet0 := logOf(0)
 	if got := texts(quiet0); !slices.Equal(got, loud) {
 		t.Errorf("quiet: %q", got)
 	} else if quiet0[1].Zone != "example.org." || quiet0[2].Err != "broken" {
 		t.Errorf("quiet: %+v", quiet0)
 	}
-	if got := texts(said(2)); !slices.Equal(got, append([]string{"info information", "info detail"}, loud...)) {
+	if got := texts(logOf(2)); !slices.Equal(got, append([]string{"info information", "info detail"}, loud...)) {
 		t.Errorf("with -v=2: %q", got)
 	}
 	// The last line is JSON as well.
@@ -246,13 +246,13 @@ func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var to bytes.Buffer
 			must.Succeed(t, setUpLog(&to, 1, format))
-			say := func(path string) { klog.ErrorS(nil, "Timeout or abort", "path", path) }
+			printf := func(path string) { klog.ErrorS(nil, "Timeout or abort", "path", path) }
 			count := func(text string) int {
 				klog.Flush()
 				return strings.Count(to.String(), text)
 			}
 			for range 5000 {
-				say("/flood")
+				printf("/flood")
 				klog.Info("information")
 			}
 			klog.Error("of another place")
@@ -261,7 +261,7 @@ func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
 				t.Errorf("%s: %d lines of the place, %d of another, %d of information", format, flood, other, all)
 			}
 			time.Sleep(placeInterval + time.Second)
-			say("/later")
+			printf("/later")
 			if format == logText && count("cmd_test.go:") != placeBurst+5000+3 || count("/later") != 1 {
 				t.Errorf("%s: nothing more is logged", format)
 			}

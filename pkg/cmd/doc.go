@@ -3,7 +3,7 @@
 
 // Package cmd is the command line of kubizone: the root command, its sub-commands, its log.
 //
-// It promises:
+// Guarantees:
 //
 //	C1. A slice lists the sub-commands; nothing registers itself.
 //	C2. An error is one message on stderr, with the next step; usage is only printed on request. Exit code 1: the
@@ -12,7 +12,7 @@
 //	C3. The first Ctrl-C or SIGTERM stops in order, the second at once.
 //	C4. The log has only warnings and errors, more with -v.
 //
-// The package does not know the work of a sub-command, which has a package of its own.
+// Out of scope: the work of a sub-command, which has a package of its own.
 //
 // Read cmd.go.
 package cmd

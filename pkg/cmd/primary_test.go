@@ -32,25 +32,25 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// said records output.
-type said struct {
+// output records output.
+type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.text.Write(p)
 }
 
-func (s *said) String() string {
+func (s *output) String() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.text.String()
 }
 
-func (s *said) findLine(t *testing.T, ended <-chan error, pattern string) string {
+func (s *output) findLine(t *testing.T, ended <-chan error, pattern string) string {
 	t.Helper()
 	expression := regexp.MustCompile(`(?m)` + pattern)
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -142,7 +142,7 @@ func TestPrimary_servesWhatTheAPIHas(t *testing.T) {
 	}
 	add("first")
 
-	out := &said{}
+	out := &output{}
 	config := must.Get(completeOptions(t, out, "--kubeconfig", a.Kubeconfig))(t)
 	ended, stop := runUntilEnd(t, config.Run)
 	health := "http://" + out.findLine(t, ended, `^health on (\S+),`)
@@ -187,7 +187,7 @@ func TestPrimary_isSilentBeforeTheZonesAreIn(t *testing.T) {
 	kubeconfig.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	kubeconfig.CurrentContext = "c"
 	must.Succeed(t, clientcmd.WriteToFile(*kubeconfig, file))
-	out := &said{}
+	out := &output{}
 	config := must.Get(completeOptions(t, out, "--kubeconfig", file))(t)
 	ended, stop := runUntilEnd(t, config.Run)
 	health := "http://" + out.findLine(t, ended, `^health on (\S+),`)

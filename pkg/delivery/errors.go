@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Reason of a condition Ready that is not True. API.
+// Reason is why a condition Ready is not True. API.
 type Reason string
 
 // Reasons of providers.
@@ -21,7 +21,7 @@ const (
 	// ReasonSecretNotFound: a Secret of the class, or a key there, is missing or empty.
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed: the provider refuses data, or has no form for it.
+	// ReasonValidationFailed: the provider refuses or cannot represent the data.
 	ReasonValidationFailed Reason = "ValidationFailed"
 	// ReasonZoneNotFound: the provider lacks the zone and cannot create zones.
 	ReasonZoneNotFound Reason = "ZoneNotFound"
@@ -29,25 +29,25 @@ const (
 	ReasonConflict      Reason = "Conflict"
 	ReasonRateLimited   Reason = "RateLimited"
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind: a server has a serial ahead of the zone's (S6.11).
+	// ReasonSerialBehind: a server has a later serial than the zone (S6.11).
 	ReasonSerialBehind Reason = "SerialBehind"
 )
 
-// CodeSigned is the code of a SerialBehind proven by two signed answers (S6.11).
+// CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
 const CodeSigned = "TSIG"
 
 // Reasons of the Loop.
 const (
 	ReasonDelivered Reason = "Delivered"
-	// ReasonAllInstancesConfigured is Delivered for a class with changing servers, as far as they have rows.
+	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers: all servers with rows have confirmed.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
-	// ReasonPending: servers have not fetched the serial yet, or the delivery has not begun.
+	// ReasonPending: some servers have not fetched the serial yet, or the delivery has not begun.
 	ReasonPending Reason = "Pending"
 	// Reasons of the condition Drifted.
 	ReasonCompared   Reason = "Compared"
 	ReasonDriftFound Reason = "DriftFound"
 	ReasonCannotList Reason = "CannotList"
-	// ReasonInternalError: the provider crashed on this zone.
+	// ReasonInternalError: the provider's code crashed on this zone.
 	ReasonInternalError Reason = "InternalError"
 )
 
@@ -58,14 +58,14 @@ type Error struct {
 	Code string
 	// Message is for users, without a secret or a foreign answer's body.
 	Message string
-	// Said is the provider's text: printable, short, without a secret, for operators only (S6.13).
-	Said string
+	// Detail is the provider's text: printable, short, without a secret, for operators only (S6.13).
+	Detail string
 	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison
 	// retries permanently refused RRsets too.
 	Permanent bool
-	// RetryAfter is the provider's; 0: the usual backoff.
+	// RetryAfter is the provider's delay; 0 means the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass: all zones of the class wait.
+	// WholeClass makes all zones of the class wait.
 	WholeClass bool
 	Err        error
 }
@@ -83,7 +83,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an Error. A cause among the arguments (%w) is kept.
+// Errorf returns an Error. Err is the argument of %w, if any.
 func Errorf(reason Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
@@ -92,13 +92,14 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that no fault is known, but nothing proves the access.
+// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read the text of a wrapping
+// error.
 var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced means that another worker is delivering a later plan of the zone.
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError returns the *Error in err. Any other error may contain a secret: only the log has err.
+// AsError returns the *Error in err. Any other error may contain a secret, so Message does not repeat it.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

@@ -13,15 +13,15 @@ type Outcome string
 const (
 	// OutcomeDelivered: everything in the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
-	// OutcomePending: written, but servers have not fetched the serial yet.
+	// OutcomePending: written, but some servers have not fetched the serial yet.
 	OutcomePending Outcome = "Pending"
 	// OutcomeFailed: State.Error has the reason. RRsets not in Failed may be missing too.
 	OutcomeFailed Outcome = "Failed"
 	// OutcomeDrifted: the provider's content differs from the confirmed content. A repair follows.
 	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared: a comparison without a repair (State.Drifted).
+	// OutcomeCompared: a comparison ended without a repair (State.Drifted).
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved: the state is deleted; the zone is removed or retained.
+	// OutcomeRemoved: the zone is removed or retained, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
 )
 
@@ -32,10 +32,10 @@ type Event struct {
 	Serial  serial.Serial
 	State   State
 	Failed  []Failure
-	// First is the first failure after a success, Recovered the reverse. Only they become Events.
+	// First: a failure after a success. Recovered: a success after a failure. Only those become Events.
 	First, Recovered bool
-	// OfClass is why all zones of the class wait, nil if they do not.
-	Proven  bool
+	Proven           bool
+	// OfClass makes all zones of the class wait; nil for none.
 	OfClass *Error
 	Drift   Drift
 	// Absent is the name of a zone given up: the provider denied its existence for too long.

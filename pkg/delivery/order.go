@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts a provider's writes: RRsets that failed come last, the oldest failure first, so that they do not
-// delay others if an attempt ends early. No decision depends on the order, lost with the process.
+// WriteOrder sorts a provider's writes: RRsets that failed before come last, the oldest failure first, so that they do
+// not delay others if an attempt ends early. No decision depends on the order, lost with the process.
 type WriteOrder struct {
 	mu     sync.Mutex
 	failed map[name.Name]map[RRsetKey]uint64
@@ -53,14 +53,14 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	}
 }
 
-// Forget drops a removed zone.
+// Forget drops the failures of a zone.
 func (o *WriteOrder) Forget(zone name.Name) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.failed, zone)
 }
 
-// Divide splits changes in canonical order into those to write first, and those at names with failed RRsets.
+// Divide splits changes in canonical order into those at names without failed RRsets, to write first, and the others.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

@@ -19,24 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Provider writes zones to name servers, in any number of goroutines, each for another zone. Methods are idempotent,
-// end with the context, and return errors as *Error.
+// Provider writes zones to name servers. Many goroutines call it, each for another zone. Methods are idempotent, end
+// with the context, and return errors as *Error.
 type Provider interface {
-	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call with side effects outside; if fence
-	// fails, it stops and returns that error unchanged. Every call outside ends within plan.CallTimeout. Deliver
-	// waits no longer than that for servers to follow, reports their serials, and is called again. The report is
-	// valid beside an error too.
+	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider; if the fence
+	// fails, Deliver stops and returns that error unchanged. Every call ends within plan.CallTimeout. Deliver waits for
+	// servers to fetch the zone no longer than that, reports their serials, and is called again. The report is valid
+	// beside an error too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there,
-	// plan.Changes further ones possibly there, with an empty After.
+	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there; plan.Changes
+	// has others that may be there, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot tell its content.
-	// Beside ReasonInvalidConfiguration, Drift.Servers has the remaining servers.
+	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot list its content. With
+	// ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
 	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the answer
-	// does not tell.
+	// does not show that.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last, and returns those with an earlier serial, or
+	// AskLast asks each server for the zone that it confirmed last, and returns the servers with an earlier serial, or
 	// without the zone: they may have lost other zones too. A server is returned once until it confirms again. Nil if
 	// servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
@@ -45,23 +45,26 @@ type Provider interface {
 	Close() error
 }
 
-// Abilities are the differences between providers, used in place of the kind. They are no optional interfaces, which
-// a wrapper could hide unnoticed.
+// Abilities are the differences between providers, used in place of the kind. They are no optional interfaces, which a
+// wrapper could hide unnoticed.
 type Abilities struct {
-	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's.
+	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's
+	// RRsets.
 	Lists bool
 	// OwnApexNS: the provider has its own NS at the apex; the zone's are not written, removed or compared.
 	OwnApexNS bool
-	// Fetched: servers fetch zones, so Deliver changes nothing outside. A confirmation needs rows in Report.Servers,
+	// Fetched: servers fetch zones, so Deliver changes nothing at them. A confirmation needs rows in Report.Servers,
 	// and a comparison costs a query to each server.
 	Fetched bool
-	// Claims maps names unique across all classes to this class's use of them: a text to compare, never to print.
+	// Claims maps names unique across all classes, as of TSIG keys, to this class's use of them: a text to compare,
+	// never to print.
 	Claims map[string]string
 }
 
-// Fence proves that no other worker has begun a later plan of the zone; if unknown, the Fence fails too. After an
-// error nothing may be written (F22). Fence waits for the class's rate limit, so each call outside needs its own. The
-// first call records the intent. ctx is the method's: the timeout of a call outside would run during the wait.
+// Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
+// (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
+// intent; a Deliver without writes does not call Fence. ctx is the method's: the timeout of a single call would run
+// during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -82,7 +85,7 @@ type Fence func(ctx context.Context) error
 //	All      @ NS, mail A, www A, as they are at 8
 //
 // For a zone never delivered, or without a known difference, the plan has Since 0, Changes nil and the same All.
-// Deliver has the effect of this code, in any number of calls outside:
+// Deliver has the effect of this code, in any number of calls:
 //
 //	puts := the After of each of plan.Changes
 //	if plan.Changes == nil {
@@ -106,33 +109,33 @@ type Plan struct {
 	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last serial confirmed, 0 for none.
+	// Since is the last confirmed serial, 0 for none, or for unknown Changes.
 	Since serial.Serial
 	SOA   RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: unknown, so the whole
-	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: unknown, so the whole zone
+	// is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
 	Changes []Change
-	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours
-	// though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and History.
+	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours though
+	// neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and History.
 	Uncertain bool
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Owed and History of an uncertain plan tell the RRsets that may be ours. Owed are refused or half written; of
-	// all others in Changes, Before was confirmed. nil: too many to list. History has the changes of each serial from
-	// the earliest possibly there; nil if unknown.
-	Owed    []RRsetKey
-	History []dns.Change
+	// Unconfirmed and History of an Uncertain plan name the RRsets that may be ours. Owed are refused or half written;
+	// of all others in Changes, Before was confirmed. If nil, they are too many to list. History has the changes of
+	// each serial since the earliest that may be at the provider; nil if unknown.
+	Unconfirmed []RRsetKey
+	History     []dns.Change
 	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
 	Forgotten bool
-	// Named: Changes nevertheless name them all, without their data.
+	// Named: Changes of a Forgotten plan names them nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
-	// Whole: Verify compares the whole zone. Otherwise a provider with a query for each RRset may continue in the
+	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
 	// next call.
 	Whole bool
-	// All yields the RRsets of the zone at Serial except SOA, in canonical order.
+	// All yields the RRsets of the zone at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]
-	// Servers names the rows of the last report. A server with a row may hold the zone, even if it left the class.
+	// Servers names the rows of the last report. A server with a row may have the zone, even if it left the class.
 	Servers []string
 }
 
@@ -169,7 +172,7 @@ func ParseRRsetKey(text string) (RRsetKey, error) {
 	return RRsetKey{n, t}, nil
 }
 
-// RRset has absolute names in presentation form. Without Data it is absent.
+// RRset has absolute names in presentation format. Without Data it is absent.
 type RRset struct {
 	Name name.Name
 	Type rdata.Type
@@ -207,31 +210,31 @@ type Change struct{ Before, After RRset }
 
 // Report is the result of Deliver or Remove.
 type Report struct {
-	// Confirmed is the serial held by everything in the class, 0 if unknown.
+	// Confirmed is the serial that everything in the class has, 0 if unknown.
 	Confirmed serial.Serial
-	// Servers has a row per server, in the order of the class; none for a single service.
+	// Servers has a row for each server, in the order of the class; none for a single service.
 	Servers []Server
-	// Failed has the refused RRsets. Confirmed is Serial nevertheless.
+	// Failed has the refused RRsets, which do not prevent the confirmation.
 	Failed  []Failure
 	Skipped int
 	// Proven: an answer proves the access to the provider.
 	Proven bool
-	// Remains: of a Forgotten zone, removed RRsets may still be at the provider.
+	// Remains: removed RRsets of a Forgotten plan may still be at the provider.
 	Remains bool
 }
 
-// Server is the row of one server.
+// Server is the row of a name server.
 type Server struct {
 	Name string
-	// Serial of the zone there, 0 for none or unknown.
+	// Serial is the zone's there, 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
-	// Err is why the server lacks the serial; nil if it is about to fetch that. The message names the server.
+	// Err is why the server lacks the serial; nil if it is about to fetch it. The message names the server.
 	Err *Error
 	At  time.Time
 }
 
-// Alike compares all fields but Note and At.
+// Alike compares all fields except Note and At.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
@@ -239,7 +242,7 @@ func (s Server) Alike(other Server) bool {
 	return s.Name == other.Name && s.Serial == other.Serial
 }
 
-// Failure is one refused RRset.
+// Failure is a refused RRset.
 type Failure struct {
 	Name name.Name
 	Type rdata.Type
@@ -257,7 +260,7 @@ func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 // Drift is the difference between a provider's content and the zone.
 type Drift struct {
 	Missing, Differing []RRset
-	// Unfit are RRsets without a form at the provider, or refused: another delivery would not help.
+	// Unfit are RRsets that the provider cannot represent, or refuses: another delivery would not help.
 	Unfit []RRset
 	// Foreign are RRsets not written by us. They stay.
 	Foreign []RRset

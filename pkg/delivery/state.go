@@ -21,26 +21,28 @@ type Key struct {
 type State struct {
 	// Version is the Store's; empty if not stored.
 	Version string
-	// Zone is the zone's name at the provider; zero if nothing was begun there.
+	// Zone is the zone's name at the provider; zero if no call was made there.
 	Zone   name.Name
 	Target string
 	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of that content; empty if
 	// some may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is when Serial was confirmed, DriftCheckTime the last comparison, stored with other changes only.
+	// SyncTime is when Serial was confirmed, DriftCheckTime when the zone was compared last, stored with other changes
+	// only.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
 	Failed, Skipped          int
-	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: it failed for more than these.
+	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: the attempt failed for another
+	// reason.
 	Refused     []Failure
 	FailedWhole bool
-	// Digests has RRsetKey.Digest of the RRsets refused beyond Refused, MaxDigests at most, ascending.
+	// Digests has RRsetKey.Digest of the refused RRsets beyond Refused, MaxDigests at most, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted has the drift not repaired yet; its absence is stored with other changes. Drift may have only some
-	// RRsets.
+	// Drifted is True until the drift is repaired. The repair is stored with the next other change. Drift may have only
+	// some RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
@@ -50,15 +52,15 @@ type State struct {
 	Holder string
 }
 
-// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests: so many
-// RRsets that a provider refuses leave the others of a zone as they are (attack 8).
+// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests: with so
+// many refused RRsets the status of others is exact (attack 8).
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
 	MaxRefusal = 256
 )
 
-// ServerNames returns the names of the rows.
+// ServerNames returns the names in Servers.
 func (s State) ServerNames() (names []string) {
 	for _, server := range s.Servers {
 		names = append(names, server.Name)
@@ -66,22 +68,23 @@ func (s State) ServerNames() (names []string) {
 	return names
 }
 
-// Intent is written before a worker's first call with side effects outside, and read before each further call.
+// Intent announces writes. It is stored before a worker's first call that changes the provider, and read before each
+// further call.
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial of which RRsets may be at the provider. 0 with a State.Serial: more RRsets than
-	// listed were refused, so the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets than listed
+	// were refused, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; empty if RRsets are owed only.
+	// Holder is the Config.Identity of the writing worker; empty if none is writing.
 	Holder string
 	Time   time.Time
-	// RRsets may be half written, or are owed after a refusal. All others are as at State.Serial. Unlisted: there are
-	// more, among the changes since From.
+	// RRsets may be half written, or are owed: refused, and still to be written. All others are as at State.Serial.
+	// Unlisted: there are more, among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
 
-// Earliest returns the earliest serial of which RRsets may be at the provider, 0 if unknown.
+// Earliest returns the earliest serial whose RRsets may be at the provider, 0 if unknown.
 func (s State) Earliest() serial.Serial {
 	if s.Intent != nil && s.Intent.From != 0 {
 		return s.Intent.From
@@ -89,7 +92,7 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether both are of one worker and serial. A worker has one attempt at a time.
+// Same reports whether both intents have the same worker and serial. A worker makes one attempt at a time.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
@@ -97,12 +100,12 @@ func (i *Intent) Same(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// Alike compares all fields but the time.
+// Alike compares all fields except the time.
 func (i *Intent) Alike(other *Intent) bool {
 	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike compares all fields but times, Version and Holder.
+// Alike compares all fields except times, Version and Holder.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
@@ -118,14 +121,14 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Said is Error.Said, not stored. Stored: the failure was read from a place open to tenants.
-	Said   string
+	// Detail is Error.Detail, not stored. Stored: the failure was read from an object that tenants can write.
+	Detail string
 	Stored bool
-	// Time of the first failure in a row with this reason.
+	// Time is the time of the first failure in a row with this reason.
 	Time time.Time
 }
 
-// Alike compares all fields but Time, Said and Stored.
+// Alike compares all fields except Time, Detail and Stored.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other
@@ -133,7 +136,7 @@ func (e *StateError) Alike(other *StateError) bool {
 	return e.Reason == other.Reason && e.Code == other.Code && e.Message == other.Message
 }
 
-// Status of a condition, as in Kubernetes.
+// Status is the status of a condition, as in Kubernetes.
 type Status string
 
 const (

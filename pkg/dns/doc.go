@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dns has the types common to all packages: an Entry is a zone's resource record, a Change leads between
+// Package dns has the common DNS types: an Entry is a resource record of a zone, a Change the difference between two
 // serials.
 //
-// It promises: (1) The packages below it implement RFCs alone. (2) Nothing does I/O, reads a clock or blocks. (3)
-// Values are immutable, and comparable if Go allows.
+// Guarantees: (1) The packages below implement only RFCs. (2) Nothing does I/O, reads a clock or blocks. (3) Values are
+// immutable, and comparable if Go allows.
 //
-// It does not know Kubernetes, storage, delegations or hashes.
+// Out of scope: Kubernetes, storage, delegations and hashes.
 //
 // Read entry.go, then name/name.go: almost everything else is a Name with data.
 package dns

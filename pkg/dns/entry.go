@@ -11,14 +11,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Entry is a published record of class IN (S5.5). Equal entries but for TTL are the same record.
+// Entry is a published record of class IN (S5.5). Entries that differ only in TTL are the same record.
 type Entry struct {
 	// Name is canonical and absolute.
 	Name name.Name
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is presentation format with absolute names, as from rdata.Value.Resolve.
+	// Data is in presentation format with absolute names, as from rdata.Value.Resolve.
 	Data string
 }
 
@@ -27,7 +27,7 @@ func (e Entry) String() string {
 	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
 }
 
-// AppendText appends String.
+// AppendText appends String's result.
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
 // AppendLine is AppendText with type and data in another form.
@@ -47,7 +47,7 @@ type Change struct {
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a member's PTR in a fleet's catalog until all servers have had the zone once; until
+// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have had the zone once. Until
 // then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4),
 // and BIND warns of unknown records.
 const UnconfirmedTTL = 1

@@ -22,26 +22,25 @@ import (
 // Candidate is an RRset wanted by an object.
 type Candidate struct {
 	contract.Key
-	// Endpoint comes from external-dns; with Asker, from the existing Record and other objects' targets.
+	// Endpoint comes from external-dns; if Asker is set, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
-	// Resource is the object; zero if unknown.
+	// Resource is that object; zero if unknown.
 	Resource  Resource
 	Namespace string
-	// Asker is a namespace with an endpoint for this object's RRset, if external-dns names only the other object.
-	// KeepTargets needs the object's texts before the server is asked. "": nothing to read.
+	// Asker is a namespace whose object external-dns names in place of this one. Then KeepTargets needs the object's
+	// texts before the server is asked. Empty: no text is needed.
 	Asker string
-	// Record is the wanted Record. Nil with Err: the endpoint is invalid. Nil without Err: the object has withdrawn
-	// the RRset.
+	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
 	Record *v1alpha1.Record
 	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server
 	// has not been asked.
 	Err      error
 	Admitted bool
-	note     error
+	note     error // for an object whose Record stays
 }
 
 // MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
-func (m Mapping) MakeCandidates(s Standing, endpoints []*contract.Endpoint) (all []*Candidate) {
+func (m Mapping) MakeCandidates(s Existing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {
 		for _, share := range sharePointer(e, sources) {
@@ -87,7 +86,7 @@ type pointer struct{ at, host name.Name }
 
 // If an endpoint has several targets, those in the existing Record map to that Record's object, others to the zero
 // Resource.
-func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[pointer]Resource {
+func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
 		resource, known := ReadResource(e)
@@ -97,9 +96,9 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 		}
 		var holder Resource
 		var values []string
-		if stands := s[key]; stands != nil && isAdopted(stands) {
-			holder, _ = m.ResourceOf(stands)
-			values = valuesOf(stands)
+		if current := s[key]; current != nil && isAdopted(current) {
+			holder, _ = m.ResourceOf(current)
+			values = valuesOf(current)
 		}
 		for _, target := range e.Targets {
 			address, err := netip.ParseAddr(target)
@@ -122,8 +121,8 @@ func (m Mapping) findSources(s Standing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// A PTR endpoint of --create-ptr names no object: sharePointer splits the targets by their hosts' namespaces, and
-// drops hosts of unknown objects.
+// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts. It drops
+// hosts of unknown objects.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // no host has an invalid name
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
@@ -164,19 +163,20 @@ func reverseName(address netip.Addr) name.Name {
 }
 
 // KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset, even
-// across namespaces, and names a single object. texts are all texts of the object. If no value is in texts, all are
-// kept. With Asker the Record becomes nil if the name is not in texts, and Err errUnknown if no value is.
+// across namespaces, and names a single object. texts are all texts of the object; if they have none of the values, all
+// are kept. With an Asker the Record becomes nil if the texts lack the name, and Err errUnknown if they lack all
+// values.
 func (c *Candidate) KeepTargets(texts []string) {
-	said, named := map[string]bool{}, false
+	kept, named := map[string]bool{}, false
 	for _, text := range texts {
 		words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 		for _, word := range append(words, text) {
-			said[makeValue(c.Type, strings.ToLower(word))] = true
+			kept[makeValue(c.Type, strings.ToLower(word))] = true
 			named = named || c.isNamed(word)
 		}
 	}
 	r := c.Record.DeepCopy()
-	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !said[strings.ToLower(value)] })
+	r.Spec.Values = slices.DeleteFunc(r.Spec.Values, func(value string) bool { return !kept[strings.ToLower(value)] })
 	switch {
 	case c.Asker != "" && !named:
 		c.Record = nil
@@ -225,21 +225,21 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 }
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
-// external-dns names a single object for joined or equal endpoints. A DNSEndpoint needs no endpoint: an invalid
-// target makes external-dns drop all DNSEndpoints of a name.
-func (m Mapping) AddHolders(s Standing, wanted Wanted) {
-	for key, stands := range s {
+// external-dns names a single object for joined or equal endpoints. A DNSEndpoint gets a candidate without an endpoint
+// too: an invalid target makes external-dns drop all DNSEndpoints of a name.
+func (m Mapping) AddHolders(s Existing, wanted Wanted) {
+	for key, current := range s {
 		others := wanted[key]
-		resource, known := m.ResourceOf(stands)
-		if !known || wanted.wants(key, stands.Namespace) || len(others) == 0 && resource.Kind != "crd" {
+		resource, known := m.ResourceOf(current)
+		if !known || wanted.wants(key, current.Namespace) || len(others) == 0 && resource.Kind != "crd" {
 			continue
 		}
-		c := &Candidate{Key: key, Endpoint: ReadEndpoint(stands), Resource: resource, Namespace: stands.Namespace, note: errShared}
+		c := &Candidate{Key: key, Endpoint: ReadEndpoint(current), Resource: resource, Namespace: current.Namespace, note: errShared}
 		if len(others) == 0 {
 			c.note = errLeft
 		}
-		if !wanted.replaces(key, stands.Namespace) {
-			c.Asker = stands.Namespace
+		if !wanted.replaces(key, current.Namespace) {
+			c.Asker = current.Namespace
 			for _, other := range others {
 				c.Asker = cmp.Or(other.Namespace, c.Asker)
 				c.Endpoint.Targets = append(c.Endpoint.Targets, other.Endpoint.Targets...)
@@ -251,19 +251,19 @@ func (m Mapping) AddHolders(s Standing, wanted Wanted) {
 }
 
 // NeedsVerdict reports whether a candidate would change a Record, and the server has not been asked.
-func (s Standing) NeedsVerdict(c *Candidate) bool {
+func (s Existing) NeedsVerdict(c *Candidate) bool {
 	if c.Record == nil || c.Err != nil || c.Admitted {
 		return false
 	}
-	stands := s[c.Key]
-	if stands == nil || stands.Namespace != c.Namespace {
-		return stands == nil || !isAdopted(stands)
+	current := s[c.Key]
+	if current == nil || current.Namespace != c.Namespace {
+		return current == nil || !isAdopted(current)
 	}
-	return c.Asker != "" || !matches(stands, c.Record)
+	return c.Asker != "" || !matches(current, c.Record)
 }
 
-// Replaced returns the Records that a candidate excludes, and its namespace does not want.
-func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
+// Replaced returns the existing Records that a candidate excludes and its namespace does not want.
+func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Record) {
 	for _, other := range s.atName(c.Name) {
 		t, _ := rdata.ParseType(other.Spec.Type) // valid as key of s
 		if (t == rdata.CNAME) != (c.Type == rdata.CNAME) && other.Namespace == c.Namespace &&
@@ -275,9 +275,9 @@ func (s Standing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 }
 
 type choice struct {
-	answer []*contract.Endpoint
-	told   []Candidate
-	// open are the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
+	answer   []*contract.Endpoint
+	reported []Candidate
+	// open has the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
 	open map[place]bool
 	left []*v1alpha1.Record
 }
@@ -298,9 +298,10 @@ var (
 		"another namespace with this name, or a filter of external-dns excludes this object; to withdraw the name, remove it here")
 )
 
-// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused ones, and
-// Admitted ones whose Record stays although external-dns names another object. judged adds the server's verdict.
-func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, told []Candidate) {
+// Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused candidates,
+// and Admitted candidates whose Record stays although external-dns names another object. judged returns a candidate
+// with the server's verdict.
+func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
 		var formed []*Candidate
@@ -315,35 +316,35 @@ func (s Standing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			case c.Err == nil:
 				withdrawn = true
 			default:
-				x.tell(c, c.Err)
+				x.report(c, c.Err)
 				x.open[place{key.Name, c.Namespace}] = true
 			}
 		}
-		if stands := s[key]; stands != nil {
-			x.chooseStanding(stands, formed, withdrawn)
+		if current := s[key]; current != nil {
+			x.chooseExisting(current, formed, withdrawn)
 		} else {
 			x.chooseNew(formed)
 		}
 	}
-	for key, stands := range s {
+	for key, current := range s {
 		if len(wanted[key]) == 0 {
-			x.left = append(x.left, stands)
+			x.left = append(x.left, current)
 		}
 	}
 	// A Record stays until its replacement is admitted.
-	for _, stands := range x.left {
-		fqdn, _ := name.Parse(stands.Spec.DomainName) // valid as key of s
-		if x.open[place{fqdn, stands.Namespace}] {
-			x.answer = append(x.answer, ReadEndpoint(stands))
+	for _, current := range x.left {
+		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
+		if x.open[place{fqdn, current.Namespace}] {
+			x.answer = append(x.answer, ReadEndpoint(current))
 		}
 	}
-	return x.answer, x.told
+	return x.answer, x.reported
 }
 
-func (x *choice) tell(c *Candidate, err error) {
-	told := *c
-	told.Err, told.Admitted = err, err == c.note
-	x.told = append(x.told, told)
+func (x *choice) report(c *Candidate, err error) {
+	reported := *c
+	reported.Err, reported.Admitted = err, err == c.note
+	x.reported = append(x.reported, reported)
 }
 
 func (x *choice) accept(c *Candidate) {
@@ -357,52 +358,52 @@ func (x *choice) chooseNew(formed []*Candidate) {
 		if c.Admitted {
 			x.accept(c)
 			for _, other := range formed[i+1:] {
-				x.tell(other, errHeld)
+				x.report(other, errHeld)
 			}
 			return
 		}
 		x.open[place{c.Name, c.Namespace}] = true
 		if c.Err != nil {
-			x.tell(c, c.Err)
+			x.report(c, c.Err)
 		}
 	}
 }
 
-// An existing Record stays unless its holder changes or withdraws it, or no zone has adopted it and another
-// namespace's candidate is admitted.
-func (x *choice) chooseStanding(stands *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
-	if !isAdopted(stands) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != stands.Namespace }) {
+// chooseExisting keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
+// another namespace's candidate is admitted.
+func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
+	if !isAdopted(current) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }) {
 		return // deleted first
 	}
-	holder := findHolder(stands, formed)
+	holder := findHolder(current, formed)
 	for _, c := range formed {
-		if c != holder && (c.Namespace != stands.Namespace || !matches(stands, c.Record)) {
-			x.tell(c, errHeld)
+		if c != holder && (c.Namespace != current.Namespace || !matches(current, c.Record)) {
+			x.report(c, errHeld)
 		}
 	}
 	switch {
 	case holder == nil && withdrawn:
-		x.left = append(x.left, stands)
+		x.left = append(x.left, current)
 		return
 	case holder == nil:
 	case holder.Err != nil:
-		x.tell(holder, holder.Err)
+		x.report(holder, holder.Err)
 	case holder.Admitted && holder.note != nil:
-		x.tell(holder, holder.note)
+		x.report(holder, holder.note)
 	}
-	if holder != nil && holder.Admitted && !matches(stands, holder.Record) {
+	if holder != nil && holder.Admitted && !matches(current, holder.Record) {
 		x.accept(holder)
 		return
 	}
-	x.answer = append(x.answer, ReadEndpoint(stands))
+	x.answer = append(x.answer, ReadEndpoint(current))
 }
 
-func findHolder(stands *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {
+func findHolder(current *v1alpha1.Record, formed []*Candidate) (holder *Candidate) {
 	for _, c := range formed {
-		if c.Namespace != stands.Namespace {
+		if c.Namespace != current.Namespace {
 			continue
 		}
-		if c.Resource.String() == stands.Annotations[v1alpha1.AnnotationExternalDNSResource] {
+		if c.Resource.String() == current.Annotations[v1alpha1.AnnotationExternalDNSResource] {
 			return c
 		}
 		if holder == nil {

@@ -31,9 +31,9 @@ func showEndpoint(e *contract.Endpoint) string {
 	return fmt.Sprintf("%s %s %s %s", e.Labels[contract.LabelResource], e.DNSName, e.RecordType, strings.Join(e.Targets, ","))
 }
 
-func chooseAmong(s Standing, endpoints []*contract.Endpoint, judge func(*Candidate) *Candidate) ([]*contract.Endpoint, []Candidate) {
-	wanted := Group(ours.MakeCandidates(s, endpoints))
-	ours.AddHolders(s, wanted)
+func chooseAmong(s Existing, endpoints []*contract.Endpoint, judge func(*Candidate) *Candidate) ([]*contract.Endpoint, []Candidate) {
+	wanted := Group(own.MakeCandidates(s, endpoints))
+	own.AddHolders(s, wanted)
 	return s.Choose(wanted, func(c *Candidate) *Candidate {
 		if !s.NeedsVerdict(c) {
 			return c
@@ -62,8 +62,8 @@ func TestChoose(t *testing.T) {
 	undecided := func(c *Candidate) *Candidate { return c }
 	for _, c := range []struct {
 		name            string
-		stands          string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone adopts it
-		says            string // texts of the Record's object, split by |; "": the object is gone; "?": unreadable
+		current         string // NAMESPACE RESOURCE NAME TYPE VALUE; ! before it: no zone adopts it
+		want            string // texts of the Record's object, split by |; "": the object is gone; "?": unreadable
 		wanted          []string
 		verdict         func(*Candidate) *Candidate
 		answer, refused []string
@@ -72,102 +72,102 @@ func TestChoose(t *testing.T) {
 			answer: []string{inA + " x.org A 192.0.2.1"}, refused: []string{inB}},
 		{name: "one that is refused blocks no other", wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.2"},
 			verdict: refusedIn("a"), answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder stays", stands: "b ingress/b/web x.org A 192.0.2.2",
+		{name: "the holder stays", current: "b ingress/b/web x.org A 192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.2"},
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder changes its data", stands: "b ingress/b/web x.org A 192.0.2.2",
+		{name: "the holder changes its data", current: "b ingress/b/web x.org A 192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.3"},
 			answer: []string{inB + " x.org A 192.0.2.3"}, refused: []string{inA}},
-		{name: "of two objects of a namespace the one that made it", stands: "b ingress/b/y x.org A 192.0.2.2",
+		{name: "of two objects of a namespace the one that made it", current: "b ingress/b/y x.org A 192.0.2.2",
 			wanted: []string{inB + " x.org A 192.0.2.1", "ingress/b/y x.org A 192.0.2.3"},
 			answer: []string{"ingress/b/y x.org A 192.0.2.3"}, refused: []string{inB}},
-		{name: "another object of the namespace takes over", stands: "b ingress/b/y x.org A 192.0.2.2",
+		{name: "another object of the namespace takes over", current: "b ingress/b/y x.org A 192.0.2.2",
 			wanted: []string{inB + " x.org A 192.0.2.1"}, answer: []string{inB + " x.org A 192.0.2.1"}},
-		{name: "external-dns has dropped the holder's equal endpoint", stands: "b ingress/b/web x.org A 192.0.2.2",
-			says: "x.org|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
+		{name: "external-dns has dropped the holder's equal endpoint", current: "b ingress/b/web x.org A 192.0.2.2",
+			want: "x.org|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.2"}, answer: []string{inB + " x.org A 192.0.2.2"},
 			refused: []string{inA, "kept " + inB}},
-		{name: "external-dns has joined the holder's endpoint to another", stands: "b ingress/b/web x.org A 192.0.2.2",
-			says: "X.org.|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"},
+		{name: "external-dns has joined the holder's endpoint to another", current: "b ingress/b/web x.org A 192.0.2.2",
+			want: "X.org.|192.0.2.2", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"},
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA, "kept " + inB}},
-		{name: "the holder's address changes while external-dns names another object", stands: "b ingress/b/web x.org A 192.0.2.2",
-			says: "y.org, x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"},
+		{name: "the holder's address changes while external-dns names another object", current: "b ingress/b/web x.org A 192.0.2.2",
+			want: "y.org, x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"},
 			answer: []string{inB + " x.org A 192.0.2.9"}, refused: []string{inA, "kept " + inB}},
-		{name: "another address of the holder", stands: "b ingress/b/web x.org A 192.0.2.2", says: "x.org|192.0.2.9|192.0.2.2",
+		{name: "another address of the holder", current: "b ingress/b/web x.org A 192.0.2.2", want: "x.org|192.0.2.9|192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2,192.0.2.9"}, answer: []string{inB + " x.org A 192.0.2.2,192.0.2.9"},
 			refused: []string{inA, "kept " + inB}},
-		{name: "a change of the holder that is refused removes nothing", stands: "b ingress/b/web x.org A 192.0.2.2",
-			says: "x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, verdict: refusedIn("b"),
+		{name: "a change of the holder that is refused removes nothing", current: "b ingress/b/web x.org A 192.0.2.2",
+			want: "x.org|192.0.2.9", wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, verdict: refusedIn("b"),
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA, inB}},
-		{name: "the holder's object cannot be read", stands: "b ingress/b/web x.org A 192.0.2.2", says: "?",
+		{name: "the holder's object cannot be read", current: "b ingress/b/web x.org A 192.0.2.2", want: "?",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder's object has the name and none of the targets", stands: "b httproute/b/web x.org A 192.0.2.2", says: "x.org",
+		{name: "the holder's object has the name and none of the targets", current: "b httproute/b/web x.org A 192.0.2.2", want: "x.org",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.9"}, answer: []string{"httproute/b/web x.org A 192.0.2.2"},
 			refused: []string{inA, "httproute/b/web"}},
-		{name: "the holder's object cannot be known", stands: "b ingress/c/web x.org A 192.0.2.2",
+		{name: "the holder's object cannot be known", current: "b ingress/c/web x.org A 192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, answer: []string{"ingress/c/web x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder's name is taken off its object", stands: "b ingress/b/web x.org A 192.0.2.2", says: "y.org|192.0.2.2",
+		{name: "the holder's name is taken off its object", current: "b ingress/b/web x.org A 192.0.2.2", want: "y.org|192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1,192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder wants a CNAME instead", stands: "b ingress/b/web x.org A 192.0.2.2", says: "x.org",
+		{name: "the holder wants a CNAME instead", current: "b ingress/b/web x.org A 192.0.2.2", want: "x.org",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org CNAME lb.org"}, answer: []string{inB + " x.org CNAME lb.org"},
 			refused: []string{inA}},
-		{name: "its address stays until the CNAME is let in", stands: "b ingress/b/web x.org A 192.0.2.2", says: "x.org",
+		{name: "its address stays until the CNAME is let in", current: "b ingress/b/web x.org A 192.0.2.2", want: "x.org",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org CNAME lb.org"}, verdict: undecided,
 			answer: []string{inB + " x.org A 192.0.2.2"}, refused: []string{inA}},
-		{name: "the holder has gone, and the other waits until its Record has", stands: "b ingress/b/web x.org A 192.0.2.2",
+		{name: "the holder has gone, and the other waits until its Record has", current: "b ingress/b/web x.org A 192.0.2.2",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, refused: []string{inA}},
-		{name: "the holder has gone, and the other has no form", stands: "b ingress/b/web x.org A 192.0.2.2",
+		{name: "the holder has gone, and the other has no form", current: "b ingress/b/web x.org A 192.0.2.2",
 			wanted: []string{inA + ` x.org A "heritage=external-dns"`}, refused: []string{inA}},
-		{name: "a pointer is of the object that has the address", stands: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
-			says: "x.org|192.0.2.2", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"},
+		{name: "a pointer is of the object that has the address", current: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
+			want: "x.org|192.0.2.2", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"},
 			answer: []string{inB + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA, "kept " + inB}},
-		{name: "its object has another address", stands: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
-			says: "x.org|192.0.2.3", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA}},
-		{name: "external-dns has dropped a DNSEndpoint for a target of another", stands: "b crd/b/x x.org A 192.0.2.2",
-			says: "x.org|192.0.2.2", answer: []string{"crd/b/x x.org A 192.0.2.2"}, refused: []string{"kept crd/b/x"}},
-		{name: "a DNSEndpoint has gone", stands: "b crd/b/x x.org A 192.0.2.2"},
-		{name: "a DNSEndpoint is not read", stands: "b crd/b/x x.org A 192.0.2.2", says: "?",
+		{name: "its object has another address", current: "b ingress/b/web 2.2.0.192.in-addr.arpa PTR x.org",
+			want: "x.org|192.0.2.3", wanted: []string{inA + " 2.2.0.192.in-addr.arpa PTR x.org"}, refused: []string{inA}},
+		{name: "external-dns has dropped a DNSEndpoint for a target of another", current: "b crd/b/x x.org A 192.0.2.2",
+			want: "x.org|192.0.2.2", answer: []string{"crd/b/x x.org A 192.0.2.2"}, refused: []string{"kept crd/b/x"}},
+		{name: "a DNSEndpoint has gone", current: "b crd/b/x x.org A 192.0.2.2"},
+		{name: "a DNSEndpoint is not read", current: "b crd/b/x x.org A 192.0.2.2", want: "?",
 			answer: []string{"crd/b/x x.org A 192.0.2.2"}},
-		{name: "a change that is refused removes nothing", stands: "a ingress/a/web x.org A 192.0.2.1",
+		{name: "a change that is refused removes nothing", current: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), answer: []string{inA + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
-		{name: "nor does one without a verdict", stands: "a ingress/a/web x.org A 192.0.2.1",
+		{name: "nor does one without a verdict", current: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: undecided, answer: []string{inA + " x.org A 192.0.2.1"}},
-		{name: "nor one that has no form", stands: "a ingress/a/web x.org A 192.0.2.1",
+		{name: "nor one that has no form", current: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + ` x.org A "heritage=external-dns"`}, answer: []string{inA + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
-		{name: "nor does one that has no form beside another's wish", stands: "a ingress/a/web x.org A 192.0.2.1",
+		{name: "nor does one that has no form beside another's wish", current: "a ingress/a/web x.org A 192.0.2.1",
 			wanted: []string{inA + ` x.org A "heritage=external-dns"`, inB + " x.org A 192.0.2.2"},
 			answer: []string{inA + " x.org A 192.0.2.1"}, refused: []string{inA, inB}},
-		{name: "what another namespace has joined keeps no change back", stands: "a crd/a/x x.org TXT one",
+		{name: "what another namespace has joined keeps no change back", current: "a crd/a/x x.org TXT one",
 			wanted: []string{"crd/a/x x.org TXT two,heritage=external-dns"}, answer: []string{"crd/a/x x.org TXT two"}},
 		{name: "what is new waits for a verdict", wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: undecided},
-		{name: "a CNAME becomes an address", stands: "a ingress/a/web x.org CNAME lb.org",
+		{name: "a CNAME becomes an address", current: "a ingress/a/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, answer: []string{inA + " x.org A 192.0.2.9"}},
-		{name: "a CNAME stays where the address is refused", stands: "a ingress/a/web x.org CNAME lb.org",
+		{name: "a CNAME stays where the address is refused", current: "a ingress/a/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), answer: []string{inA + " x.org CNAME lb.org"},
 			refused: []string{inA}},
 		{name: "a CNAME of another namespace does not stay for it",
-			stands: "b ingress/b/web x.org CNAME lb.org",
-			wanted: []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), refused: []string{inA}},
-		{name: "a CNAME stays while two namespaces are refused at its name", stands: "a ingress/a/web x.org CNAME lb.org",
+			current: "b ingress/b/web x.org CNAME lb.org",
+			wanted:  []string{inA + " x.org A 192.0.2.9"}, verdict: refusedIn("a"), refused: []string{inA}},
+		{name: "a CNAME stays while two namespaces are refused at its name", current: "a ingress/a/web x.org CNAME lb.org",
 			wanted: []string{inA + " x.org A 192.0.2.9", inB + " x.org AAAA 2001:db8::1"}, verdict: refusedIn("a", "b"),
 			answer: []string{inA + " x.org CNAME lb.org"}, refused: []string{inA, inB}},
-		{name: "what no zone takes goes first", stands: "!b ingress/b/web x.org A 192.0.2.1",
+		{name: "what no zone takes goes first", current: "!b ingress/b/web x.org A 192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.1", inB + " x.org A 192.0.2.1"}, verdict: refusedIn("b")},
-		{name: "it stays where the other is refused", stands: "!b ingress/b/web x.org A 192.0.2.1", says: "x.org|192.0.2.1",
+		{name: "it stays where the other is refused", current: "!b ingress/b/web x.org A 192.0.2.1", want: "x.org|192.0.2.1",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: refusedIn("a"), answer: []string{inB + " x.org A 192.0.2.1"},
 			refused: []string{inA, "kept " + inB}},
-		{name: "it stays until there is a verdict", stands: "!b ingress/b/web x.org A 192.0.2.1", says: "?",
+		{name: "it stays until there is a verdict", current: "!b ingress/b/web x.org A 192.0.2.1", want: "?",
 			wanted: []string{inA + " x.org A 192.0.2.1"}, verdict: undecided, answer: []string{inB + " x.org A 192.0.2.1"},
 			refused: []string{inA}},
-		{name: "without a wish what stands goes", stands: "a ingress/a/web x.org A 192.0.2.1"},
+		{name: "without a wish what stands goes", current: "a ingress/a/web x.org A 192.0.2.1"},
 		{name: "a routing policy", wanted: []string{"node/n1 x.org A 192.0.2.1"}, refused: []string{"//"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var records []v1alpha1.Record
-			if words := strings.Fields(c.stands); len(words) > 0 {
+			if words := strings.Fields(c.current); len(words) > 0 {
 				namespace, untaken := strings.CutPrefix(words[0], "!")
-				r := standingRecord(t, namespace, words[1], words[2], words[3], words[4])
+				r := existingRecord(t, namespace, words[1], words[2], words[3], words[4])
 				if untaken {
 					r.Status.ZoneRef = nil
 				}
@@ -185,12 +185,12 @@ func TestChoose(t *testing.T) {
 					endpoints[i], endpoints[j] = endpoints[j], endpoints[i]
 				})
 				var answer, refused []string
-				got, left := chooseAmong(ours.ReadStanding(records), endpoints, func(asked *Candidate) *Candidate {
-					if asked.Asker != "" && c.says == "?" {
+				got, left := chooseAmong(own.ReadExisting(records), endpoints, func(asked *Candidate) *Candidate {
+					if asked.Asker != "" && c.want == "?" {
 						return asked
 					}
 					if asked.Asker != "" {
-						asked.KeepTargets(strings.Split(c.says, "|"))
+						asked.KeepTargets(strings.Split(c.want, "|"))
 					}
 					if asked.Record == nil || asked.Err != nil {
 						return asked
@@ -269,12 +269,12 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 			for _, o := range objects {
 				texts[o.resource] = append([]string{o.host}, o.addresses...)
 			}
-			var standing []v1alpha1.Record
+			var existing []v1alpha1.Record
 			for _, r := range records {
-				standing = append(standing, *r)
+				existing = append(existing, *r)
 			}
 			endpoints = joinObjects(random, objects)
-			answer, _ := chooseAmong(ours.ReadStanding(standing), endpoints, func(c *Candidate) *Candidate {
+			answer, _ := chooseAmong(own.ReadExisting(existing), endpoints, func(c *Candidate) *Candidate {
 				if c.Asker != "" || len(c.Endpoint.Targets) > 1 {
 					c.KeepTargets(texts[c.Resource.String()])
 				}
@@ -291,7 +291,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 				if before[e.DNSName] != nil && before[e.DNSName].Namespace != resource.Namespace {
 					t.Fatalf("seed %d: %s moves from one namespace to another at once", seed, e.DNSName)
 				}
-				records[e.DNSName] = standingRecord(t, resource.Namespace, resource.String(), e.DNSName, "A", e.Targets...)
+				records[e.DNSName] = existingRecord(t, resource.Namespace, resource.String(), e.DNSName, "A", e.Targets...)
 			}
 			for _, e := range endpoints {
 				story = append(story, showEndpoint(e))
@@ -332,7 +332,7 @@ func TestChoose_noNamespaceTakesWhatAnotherHas(t *testing.T) {
 
 // PTR endpoints have no object: each namespace gets the hosts of its objects.
 func TestMakeCandidates_ofPointers(t *testing.T) {
-	all := ours.MakeCandidates(nil, []*contract.Endpoint{
+	all := own.MakeCandidates(nil, []*contract.Endpoint{
 		endpointOf("ingress/b/web b.org A 192.0.2.1"), endpointOf("ingress/a/web a.org A 192.0.2.1"),
 		endpointOf("ingress/a/six s.org AAAA 2001:db8::1"),
 		endpointOf("ingress/b/other a.org A 192.0.2.7"), // the host at another address does not count
@@ -360,10 +360,10 @@ func TestMakeCandidates_ofJoinedPointers(t *testing.T) {
 		endpointOf("service/a/x shop.org A 192.0.2.9,203.0.113.66"),
 		endpointOf("- 9.2.0.192.in-addr.arpa PTR shop.org"), endpointOf("- 66.113.0.203.in-addr.arpa PTR shop.org"),
 	}
-	stands := standingRecord(t, "v", "ingress/v/shop", "shop.org", "A", "192.0.2.9")
-	for want, s := range map[string]Standing{"": {}, "v 9.2.0.192.in-addr.arpa. PTR": ours.ReadStanding([]v1alpha1.Record{*stands})} {
+	current := existingRecord(t, "v", "ingress/v/shop", "shop.org", "A", "192.0.2.9")
+	for want, s := range map[string]Existing{"": {}, "v 9.2.0.192.in-addr.arpa. PTR": own.ReadExisting([]v1alpha1.Record{*current})} {
 		var pointers []string
-		for _, c := range ours.MakeCandidates(s, endpoints) {
+		for _, c := range own.MakeCandidates(s, endpoints) {
 			if c.Type == rdata.PTR {
 				pointers = append(pointers, c.Namespace+" "+c.Key.String())
 			}
@@ -388,7 +388,7 @@ func TestKeepTargets(t *testing.T) {
 		if strings.Contains(c.targets, ":") {
 			kind = "AAAA"
 		}
-		one := ours.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
+		one := own.MakeCandidates(nil, []*contract.Endpoint{endpointOf("ingress/a/web x.org " + kind + " " + c.targets)})[0]
 		one.KeepTargets(strings.Split(c.texts, "|"))
 		if kept := strings.Join(one.Record.Spec.Values, ",") + "."; kept != c.kept {
 			t.Errorf("%s of %s: kept %s", c.texts, c.targets, kept)

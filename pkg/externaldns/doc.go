@@ -3,7 +3,7 @@
 
 // Package externaldns converts endpoints of external-dns to Records.
 //
-// It promises:
+// Guarantees:
 //
 //	X1. A Record has all of an endpoint, or the endpoint is refused with field, rule and next step. Routing policies
 //	    and other providers' properties are never dropped silently.
@@ -16,7 +16,7 @@
 //	X5. Only its own object changes or removes a Record. External-dns joins the endpoints of several objects and names
 //	    one, so another namespace's endpoint withdraws nothing.
 //
-// It does not know a server: the caller has the verdict on each Record, and the texts of each object.
+// Out of scope: a server: the caller has the verdict on each Record, and the texts of each object.
 //
 // Read record.go first, then choose.go; package contract has the protocol.
 package externaldns

@@ -46,7 +46,7 @@ func FuzzChoose(f *testing.F) {
 			if cycle == 2 {
 				slices.Reverse(endpoints)
 			}
-			answer, _ := chooseAmong(ours.ReadStanding(records), endpoints, admitCandidate)
+			answer, _ := chooseAmong(own.ReadExisting(records), endpoints, admitCandidate)
 			if shown := show(answer); cycle > 0 && !slices.Equal(shown, before) {
 				t.Fatalf("cycle %d: %q, before %q", cycle, shown, before)
 			}
@@ -59,7 +59,7 @@ func FuzzChoose(f *testing.F) {
 					t.Fatalf("%s is answered twice", key)
 				}
 				seen[key] = true
-				r := must.Get(ours.MakeRecord(e))(t)
+				r := must.Get(own.MakeRecord(e))(t)
 				resource, _ := ReadResource(e)
 				r.Namespace = resource.Namespace
 				r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
@@ -83,7 +83,7 @@ func FuzzReadEndpoints(f *testing.F) {
 		if err != nil {
 			return
 		}
-		answer, _ := Standing{}.Choose(Group(m.MakeCandidates(nil, endpoints)), admitCandidate)
+		answer, _ := Existing{}.Choose(Group(m.MakeCandidates(nil, endpoints)), admitCandidate)
 		for _, e := range answer {
 			first, err := m.MakeRecord(e)
 			if err != nil {

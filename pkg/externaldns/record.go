@@ -24,6 +24,7 @@ import (
 )
 
 const (
+	// FieldManager of the Records.
 	FieldManager = "kubizone-external-dns"
 	heritage     = "heritage=external-dns"
 )
@@ -31,11 +32,11 @@ const (
 // Mapping maps endpoints to Records.
 type Mapping struct {
 	Owner string
-	// Cluster is this cluster's name at a central Kubizone; empty: Records are in the objects' cluster.
+	// Cluster is this cluster's name at a central Kubizone; empty means that Records are in the objects' cluster.
 	Cluster string
 	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
 	Template string
-	// Default is the namespace of endpoints without a namespaced object; empty: refused.
+	// Default is the namespace for endpoints without a namespaced object; empty: refused.
 	Default string
 }
 
@@ -98,33 +99,33 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOurs reports whether a Record has this owner's labels, and fields of FieldManager.
-func (m Mapping) IsOurs(r *v1alpha1.Record) bool {
+// IsOwned reports whether a Record has this owner's labels, and fields of FieldManager.
+func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
 			return entry.Manager == FieldManager && entry.Subresource == ""
 		})
 }
 
-// Standing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
-type Standing map[contract.Key]*v1alpha1.Record
+// Existing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
+type Existing map[contract.Key]*v1alpha1.Record
 
-// ReadStanding selects the owner's Records.
-func (m Mapping) ReadStanding(records []v1alpha1.Record) Standing {
-	standing := Standing{}
+// ReadExisting selects the owner's Records.
+func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
+	existing := Existing{}
 	for i := range records {
 		r := &records[i]
 		fqdn, err := name.Parse(r.Spec.DomainName)
 		t, wrong := rdata.ParseType(r.Spec.Type)
-		if err != nil || wrong != nil || !m.IsOurs(r) || r.DeletionTimestamp != nil {
+		if err != nil || wrong != nil || !m.IsOwned(r) || r.DeletionTimestamp != nil {
 			continue
 		}
 		key := contract.Key{Name: fqdn, Type: t}
-		if other := standing[key]; other == nil || compareRanks(r, other) < 0 {
-			standing[key] = r
+		if other := existing[key]; other == nil || compareRanks(r, other) < 0 {
+			existing[key] = r
 		}
 	}
-	return standing
+	return existing
 }
 
 // Any tenant may create a Record before the zone, so an unadopted Record must not block other namespaces.
@@ -140,7 +141,7 @@ func compareRanks(a, b *v1alpha1.Record) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
+func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	for _, t := range contract.Types {
 		if r := s[contract.Key{Name: fqdn, Type: t}]; r != nil {
 			all = append(all, r)
@@ -150,7 +151,7 @@ func (s Standing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 }
 
 // Endpoints returns an endpoint for each RRset, and the texts of the TXT registry.
-func (s Standing) Endpoints() []*contract.Endpoint {
+func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {
 		if e := ReadEndpoint(r); !slices.ContainsFunc(e.Targets, isHeritage) {
@@ -167,8 +168,8 @@ func (s Standing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// The Record keeps the registry's TXT targets for external-dns, unpublished. Only registry texts count: a tenant's
-// edit must not make external-dns take another tenant's endpoint for written.
+// The Record keeps the registry's TXT targets for external-dns, unpublished. Only registry texts count: a tenant's edit
+// must not make external-dns take another tenant's endpoint for its own.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
@@ -178,9 +179,9 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds fresh registry texts to those at the name. Each Record there keeps the texts of all types, since
+// KeepTexts adds new registry texts to those at the name. Each Record there keeps the texts of all types, since
 // external-dns does not write known texts again.
-func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
+func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
 		maps.Copy(texts, readTexts(r))
@@ -192,8 +193,8 @@ func (s Standing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 }
 
-// SplitTexts separates the TXT endpoints of external-dns' registry: targets by TXT name, by owned name. Encrypted
-// texts are an error: a tenant's text looks the same.
+// SplitTexts separates the TXT endpoints of external-dns' registry. texts has their targets by owned name and TXT name.
+// Encrypted texts are an error: a tenant's text looks the same.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
@@ -236,7 +237,7 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// As in external-dns, without a wanted TTL any TTL matches.
+// As in external-dns, a wanted Record without TTL matches any.
 func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false
@@ -245,13 +246,13 @@ func matches(r, wanted *v1alpha1.Record) bool {
 	return slices.EqualFunc(values, wanted.Spec.Values, strings.EqualFold)
 }
 
-// Resource is the object of an endpoint.
+// Resource identifies the object of an endpoint.
 type Resource struct{ Kind, Namespace, Name string }
 
 // String formats a Resource as external-dns does.
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// ReadResource parses the label of an endpoint. ok is false without a namespaced object.
+// ReadResource parses the label of an endpoint. ok is false if the label names no namespaced object.
 func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
 	return parseResource(e.Labels[contract.LabelResource])
 }
@@ -275,7 +276,7 @@ func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	return resource, true
 }
 
-// NamespaceOf returns the namespace of Records for a namespace's objects.
+// NamespaceOf returns the namespace for Records of a local namespace's objects.
 func (m Mapping) NamespaceOf(local string) (string, error) {
 	if m.Cluster == "" {
 		return local, nil

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-var ours = Mapping{Owner: "default"}
+var own = Mapping{Owner: "default"}
 
 // X1, X3: each type of external-dns, as a Record and back.
 func TestMakeRecord_andBack(t *testing.T) {
@@ -46,7 +46,7 @@ func TestMakeRecord_andBack(t *testing.T) {
 	} {
 		e := &contract.Endpoint{DNSName: "WWW.example.org", RecordType: c.kind, Targets: []string{c.target}, RecordTTL: 60,
 			Labels: map[string]string{contract.LabelResource: "ingress/team-a/web"}}
-		r := must.Get(ours.MakeRecord(e))(t)
+		r := must.Get(own.MakeRecord(e))(t)
 		if r.Spec.DomainName != "www.example.org." || r.Spec.Type != c.kind || *r.Spec.TTL != 60 || r.Spec.Values[0] != c.value {
 			t.Errorf("%s: %+v", c.kind, r.Spec)
 		}
@@ -75,18 +75,18 @@ func TestMakeRecord_refuses(t *testing.T) {
 			ProviderSpecific: []contract.Property{{Name: "alias", Value: "true"}}},
 		"registry": {DNSName: "a-www.a.org", RecordType: "TXT", Targets: []string{`"heritage=external-dns,external-dns/owner=x"`}},
 	} {
-		if _, err := ours.MakeRecord(e); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := own.MakeRecord(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 	fine := &contract.Endpoint{DNSName: "a.org", RecordType: "A", Targets: []string{"192.0.2.1"},
 		ProviderSpecific: []contract.Property{{Name: "alias", Value: "false"}, {Name: "record-type", Value: "ptr"}}}
-	must.Get(ours.MakeRecord(fine))(t)
+	must.Get(own.MakeRecord(fine))(t)
 }
 
-func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values ...string) *v1alpha1.Record {
+func existingRecord(t *testing.T, namespace, resource, fqdn, kind string, values ...string) *v1alpha1.Record {
 	t.Helper()
-	r := must.Get(ours.MakeRecord(&contract.Endpoint{DNSName: fqdn, RecordType: kind, Targets: values,
+	r := must.Get(own.MakeRecord(&contract.Endpoint{DNSName: fqdn, RecordType: kind, Targets: values,
 		Labels: map[string]string{contract.LabelResource: resource}}))(t)
 	r.Namespace = namespace
 	r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: FieldManager}}
@@ -96,51 +96,51 @@ func standingRecord(t *testing.T, namespace, resource, fqdn, kind string, values
 
 // Both label and field manager mark a Record of external-dns, so a tenant's manual copy does not count (attack: a
 // forged Record).
-func TestReadStanding_isOursAlone(t *testing.T) {
-	mine := standingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
-	older := standingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
+func TestReadExisting_isOursAlone(t *testing.T) {
+	mine := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
+	older := existingRecord(t, "team-b", "ingress/team-b/web", "www.example.org", "A", "192.0.2.2")
 	mine.CreationTimestamp = metav1.NewTime(time.Unix(200, 0))
 	older.CreationTimestamp = metav1.NewTime(time.Unix(100, 0))
-	untaken := standingRecord(t, "team-x", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
+	untaken := existingRecord(t, "team-x", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	untaken.Status.ZoneRef = nil // older than the zone
-	forged := standingRecord(t, "team-x", "ingress/team-a/web", "forged.example.org", "A", "192.0.2.6")
+	forged := existingRecord(t, "team-x", "ingress/team-a/web", "forged.example.org", "A", "192.0.2.6")
 	forged.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl-create"}}
-	other := standingRecord(t, "team-a", "ingress/team-a/web", "other.example.org", "A", "192.0.2.1")
+	other := existingRecord(t, "team-a", "ingress/team-a/web", "other.example.org", "A", "192.0.2.1")
 	other.Labels[v1alpha1.LabelExternalDNS] = "second"
-	cluster := standingRecord(t, "team-a", "ingress/team-a/web", "cluster.example.org", "A", "192.0.2.1")
+	cluster := existingRecord(t, "team-a", "ingress/team-a/web", "cluster.example.org", "A", "192.0.2.1")
 	cluster.Labels[v1alpha1.LabelCluster] = "paris"
-	status := standingRecord(t, "team-a", "ingress/team-a/web", "status.example.org", "A", "192.0.2.1")
+	status := existingRecord(t, "team-a", "ingress/team-a/web", "status.example.org", "A", "192.0.2.1")
 	status.ManagedFields[0].Subresource = "status"
-	going := standingRecord(t, "team-a", "ingress/team-a/web", "going.example.org", "A", "192.0.2.1")
+	going := existingRecord(t, "team-a", "ingress/team-a/web", "going.example.org", "A", "192.0.2.1")
 	going.DeletionTimestamp = new(metav1.Now())
-	relative := standingRecord(t, "team-a", "ingress/team-a/web", "relative.example.org", "A", "192.0.2.1")
+	relative := existingRecord(t, "team-a", "ingress/team-a/web", "relative.example.org", "A", "192.0.2.1")
 	relative.Spec.DomainName = "relative"
-	standing := ours.ReadStanding([]v1alpha1.Record{*mine, *untaken, *older, *forged, *other, *cluster, *status, *going, *relative})
-	if len(standing) != 1 {
-		t.Fatalf("%v", standing)
+	existing := own.ReadExisting([]v1alpha1.Record{*mine, *untaken, *older, *forged, *other, *cluster, *status, *going, *relative})
+	if len(existing) != 1 {
+		t.Fatalf("%v", existing)
 	}
-	if r := standing[contract.Key{Name: name.MustParse("www.example.org."), Type: rdata.A}]; r == nil || r.Namespace != "team-b" {
+	if r := existing[contract.Key{Name: name.MustParse("www.example.org."), Type: rdata.A}]; r == nil || r.Namespace != "team-b" {
 		t.Errorf("the older one does not stand: %v", r)
 	}
-	if all := standing.Endpoints(); len(all) != 1 || all[0].Targets[0] != "192.0.2.2" {
+	if all := existing.Endpoints(); len(all) != 1 || all[0].Targets[0] != "192.0.2.2" {
 		t.Errorf("an RRset is one endpoint: %+v", all)
 	}
 }
 
 // Texts of external-dns' registry are returned, imitations in Records are not.
 func TestEndpoints_giveTextsBack(t *testing.T) {
-	r := standingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
+	r := existingRecord(t, "team-a", "ingress/team-a/web", "www.example.org", "A", "192.0.2.1")
 	text := `"heritage=external-dns,external-dns/owner=x,external-dns/resource=ingress/team-a/web"`
 	r.Annotations[v1alpha1.AnnotationExternalDNSTexts] = `{"a-www.example.org":"` + strings.ReplaceAll(text, `"`, `\"`) + `"}`
-	evil := standingRecord(t, "team-x", "crd/team-x/evil", "a-shop.example.org", "TXT", "v=1")
+	evil := existingRecord(t, "team-x", "crd/team-x/evil", "a-shop.example.org", "TXT", "v=1")
 	evil.Spec.Values = []string{text}
-	all := ours.ReadStanding([]v1alpha1.Record{*r, *evil}).Endpoints()
-	var said []string
+	all := own.ReadExisting([]v1alpha1.Record{*r, *evil}).Endpoints()
+	var messages []string
 	for _, e := range all {
-		said = append(said, e.DNSName+" "+e.RecordType)
+		messages = append(messages, e.DNSName+" "+e.RecordType)
 	}
-	if want := []string{"a-www.example.org TXT", "www.example.org A"}; !slices.Equal(said, want) {
-		t.Fatalf("%q", said)
+	if want := []string{"a-www.example.org TXT", "www.example.org A"}; !slices.Equal(messages, want) {
+		t.Fatalf("%q", messages)
 	}
 	if all[0].Targets[0] != text {
 		t.Errorf("%q", all[0].Targets)
@@ -158,7 +158,7 @@ func TestNamespaceOf(t *testing.T) {
 	if at := must.Get(m.NamespaceOf(strings.Repeat("x", 57)))(t); len(at) != 63 {
 		t.Errorf("%q", at)
 	}
-	if at, err := ours.NamespaceOf("team-a"); err != nil || at != "team-a" {
+	if at, err := own.NamespaceOf("team-a"); err != nil || at != "team-a" {
 		t.Errorf("%q, %v", at, err)
 	}
 }

@@ -3,10 +3,10 @@
 
 // Package inprocess sends HTTP requests to a handler of this process without a connection.
 //
-// It promises: (1) the handler receives a request as from a connection, and nothing of the sender's context except
-// the end; (2) the whole response is in memory: no watches or streams; (3) a handler's panic ends that request alone.
+// Guarantees: (1) the handler receives a request as from a connection, and only the end of the sender's context; (2)
+// the whole response is in memory, so watches and streams do not work; (3) a handler's panic ends that request alone.
 //
-// It does not know users: the handler authenticates requests as other clients'.
+// Out of scope: users. The handler authenticates these requests like others.
 //
 // Read inprocess.go.
 package inprocess

@@ -28,7 +28,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		// net/http would end the connection here, with the panic logged.
+		// net/http would end the connection instead, and log the panic.
 		if why := recover(); why != nil {
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}
@@ -36,7 +36,8 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	w := NewRecorder()
 	t.Handler.ServeHTTP(w, served)
 	w.WriteHeader(http.StatusOK)
-	return &http.Response{Status: http.StatusText(w.Code), StatusCode: w.Code, Proto: served.Proto, ProtoMajor: served.ProtoMajor,
+	status := fmt.Sprintf("%d %s", w.Code, http.StatusText(w.Code))
+	return &http.Response{Status: status, StatusCode: w.Code, Proto: served.Proto, ProtoMajor: served.ProtoMajor,
 		Header: w.Header(), Body: io.NopCloser(&w.Body), ContentLength: int64(w.Body.Len()), Request: request}, nil
 }
 

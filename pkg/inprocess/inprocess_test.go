@@ -52,7 +52,7 @@ func TestTransport_isAsAConnection(t *testing.T) {
 			return "error"
 		}
 		defer response.Body.Close()
-		return response.Header.Get("X-Answer") + http.StatusText(response.StatusCode) + string(must.Get(io.ReadAll(response.Body))(t))
+		return response.Header.Get("X-Answer") + response.Status + string(must.Get(io.ReadAll(response.Body))(t))
 	}
 	for _, path := range []string{"/", "/empty", "/panic"} {
 		for _, body := range []string{"", "in"} {

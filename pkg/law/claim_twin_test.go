@@ -31,15 +31,15 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	t.records = t.listMembers()
 	grants := listGrants(z, r, owner, t.findOwnAbove(baseName(owner)))
 	var kept rules.Admission // the admission of the stored record at this base
-	stands := false
+	exists := false
 	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
 		at := was.ownerIn(z)
 		if baseName(at) == baseName(owner) {
 			kept = was.placed.Admission
 		}
-		stands = at == owner && was.record.Type == r.Type
+		exists = at == owner && was.record.Type == r.Type
 	}
-	if !stands && t.hasOwnData(owner) {
+	if !exists && t.hasOwnData(owner) {
 		grants = slices.DeleteFunc(grants, func(g twinGrant) bool { return g.kind != rules.AdmittedUnderscore }) // S4.14
 	}
 	return !slices.ContainsFunc(grants, func(g twinGrant) bool {
@@ -289,7 +289,7 @@ func (t *tenancy) findHolder(n name.Rel) (mine, others bool) {
 
 // hidesName reports whether data below n would hide it from the wildcard that answers for it now (RFC 4592).
 func (t *tenancy) hidesName(n name.Rel) bool {
-	stands := func(is func(name.Rel) bool, self bool) bool {
+	isPresent := func(is func(name.Rel) bool, self bool) bool {
 		for o, r := range t.world.records {
 			if (self || o != t.asks) && r.placed.Zone != nil && r.placed.Zone.UID == t.zone.UID && is(r.ownerIn(t.zone)) {
 				return true
@@ -307,14 +307,14 @@ func (t *tenancy) hidesName(n name.Rel) bool {
 		return slices.ContainsFunc(t.zone.MadeNames, is)
 	}
 	for at := n; !at.IsApex(); {
-		if is := func(o name.Rel) bool { return o == at }; stands(is, false) || made(is) {
+		if is := func(o name.Rel) bool { return o == at }; isPresent(is, false) || made(is) {
 			return false
 		}
 		up, _ := at.Parent()
 		wild := name.MustRel(strings.TrimSuffix("*."+up.String(), ".@"))
-		if stands(func(o name.Rel) bool { return o == wild }, false) {
+		if isPresent(func(o name.Rel) bool { return o == wild }, false) {
 			below := func(o name.Rel) bool { return o != at && isUnder(at, o) }
-			return !stands(below, true) && !made(below)
+			return !isPresent(below, true) && !made(below)
 		}
 		at = up
 	}

@@ -62,8 +62,8 @@ func (w *world) decideDelegation(o object, ask zones.DelegationAsk) (*law.Plan, 
 	return out.Plan, nil
 }
 
-// takeIn decides a work's Delegations: those of the purged zone, and those waiting for a zone.
-func (w *world) takeIn(work *law.Work) {
+// decideDelegations decides a work's Delegations: those of the purged zone, and those waiting for a zone.
+func (w *world) decideDelegations(work *law.Work) {
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]
 		waits := d.waits != nil && slices.ContainsFunc(work.Scans, func(s law.Scan) bool {
@@ -100,7 +100,7 @@ func (w *world) ofNamespaces(scan law.Scan) (out []candidate) {
 				(object{x.Zone.Namespace, x.Zone.Name}) == target
 		}
 		if in {
-			out = append(out, candidate{object: o, uid: r.record.UID, created: r.record.Created, stands: r.waits == nil})
+			out = append(out, candidate{object: o, uid: r.record.UID, created: r.record.Created, exists: r.waits == nil})
 		}
 	}
 	for o, z := range w.zones {
@@ -125,7 +125,7 @@ func (w *world) uniteRules(z *law.Zone) *law.Zone {
 	return &out
 }
 
-func (w *world) checkDelegations(standing map[string]*law.Zone, report func(string, ...any)) {
+func (w *world) checkDelegations(existing map[string]*law.Zone, report func(string, ...any)) {
 	rules, inForce := map[law.Key][]law.DelegatedRule{}, map[string]int{}
 	for _, o := range sortedObjects(w.delegations) {
 		d := w.delegations[o]
@@ -139,7 +139,7 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 			}
 			continue
 		}
-		if standing[d.in] == nil {
+		if existing[d.in] == nil {
 			if len(w.outbox) == 0 {
 				report("S4.3: Delegation %s is in force in a zone that is gone", o)
 			}
@@ -151,9 +151,9 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 			rules[k] = append(rules[k], law.DelegatedRule{Name: o.Name, UID: d.uid, Rule: d.spec.Rule})
 		}
 	}
-	w.checkNamed(standing, report)
+	w.checkNamed(existing, report)
 	for k, v := range w.facts {
-		if standing[k.Zone] == nil {
+		if existing[k.Zone] == nil {
 			continue
 		}
 		if fact, ok := v.(*law.NamespaceRules); ok {
@@ -166,7 +166,7 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 	for k := range maps.Keys(rules) {
 		report("S4.3: no key %v", k)
 	}
-	for uid, z := range standing {
+	for uid, z := range existing {
 		if h := w.holdingOf(z); h != nil && h.Delegations != inForce[uid] {
 			report("S4.3: zone %s has %d Delegations, and says %d", z.FQDN(), inForce[uid], h.Delegations)
 		}
@@ -174,10 +174,10 @@ func (w *world) checkDelegations(standing map[string]*law.Zone, report func(stri
 }
 
 // checkNamed recomputes the owners' facts about names given literally by Delegations (S4.22).
-func (w *world) checkNamed(standing map[string]*law.Zone, report func(string, ...any)) {
+func (w *world) checkNamed(existing map[string]*law.Zone, report func(string, ...any)) {
 	want := map[law.Key]map[string]int{}
 	for _, d := range w.delegations {
-		z := standing[d.in]
+		z := existing[d.in]
 		if z == nil {
 			continue
 		}
@@ -193,7 +193,7 @@ func (w *world) checkNamed(standing map[string]*law.Zone, report func(string, ..
 	}
 	for k, v := range w.facts {
 		o, ok := v.(*law.Owner)
-		if !ok || standing[k.Zone] == nil {
+		if !ok || existing[k.Zone] == nil {
 			continue
 		}
 		have := map[string]int{}

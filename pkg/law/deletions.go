@@ -11,22 +11,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// The brake on mass deletion (S7.5) counts the RRsets added by acts of the zone's own namespace, less those removed,
-// and compares the number with the least of earlier ten-minute periods. No write of another namespace begins or ends a
-// hold. RRsets younger than a period, as challenges, do not count: a hold stops the zone for all. A Warning tells of
-// such removals (Young).
+// A zone is held, so that changes are not delivered, when its own namespace removes too many RRsets (S7.5). The RRsets
+// that this namespace added, less those removed, are compared with the least number of earlier ten-minute periods. No
+// write of another namespace begins or ends a hold. RRsets younger than a period, such as challenges, do not count,
+// because a hold stops the zone for all namespaces. A Warning tells of their removal (Young).
 //
-// The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without.
+// The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without NS.
 
 const (
 	periodSeconds = 600
-	// minRRsets of a zone held for a share.
+	// minRRsets is the least size of a zone held for a percentage.
 	minRRsets = 10
 )
 
-// Excess is the removals by own, and the limit.
+// Excess compares the RRsets removed by the zone's own namespace with the limit.
 type Excess struct {
-	// Gone of RRsets are removed; Percent may be.
+	// Gone is the number of removed RRsets, RRsets the number before. Percent is the limit.
 	Gone, RRsets int
 	Percent      int64
 	// NameServers: the last apex NS is removed.
@@ -60,8 +60,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if own removed taken more RRsets, all older than a period, or the last apex NS; nil:
-// no hold.
+// ForeseeHold returns the excess if own removed so many more RRsets (taken), all older than a period, or the last apex
+// NS; nil for no hold.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -89,8 +89,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since before that would hold the zone, were all its RRsets old enough; nil: none, or
-// let through beforehand (S7.9).
+// YoungSince returns the removals since the state before that would hold the zone if RRsets of any age counted; nil for
+// none, or if let through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -109,8 +109,8 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the period begins again
-// with the known numbers.
+// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the present period begins
+// again with its numbers.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -125,7 +125,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins new periods with the former stock had; nil: nothing counts in the first.
+// restart begins new periods after the former stock had. If had is nil, removals in the first period do not count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
@@ -142,17 +142,17 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold also has the parent count the waiting cut (S7.8).
+// endHold ends the hold and has the parent count the cut that waited for this (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
 	h.Held = nil
 	c.Zone, c.Holding = &z, &h
-	plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions lets removals through, with those of the next ten minutes, if the annotation changes to a serial of
-// the zone, from the delivered on (S7.9).
+// PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation changed to a
+// serial of the zone, from the delivered serial on (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -168,8 +168,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the serial by which the annotation lets removals through: settled, or the next if the annotation
-// has that already, since only a change counts.
+// ToPublish returns the serial by which the annotation lets removals through: the settled serial, or the next if the
+// annotation has that already, since only a change counts.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -177,7 +177,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold after a change of limit or name servers. It warns if the annotation does not end the hold.
+// ReleaseHold ends a hold that a new limit or new name servers lift. It warns if the annotation does not end the hold.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -187,16 +187,16 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a step.
+// Taken describes a step (a change of content).
 type Taken struct {
-	// Own: an act of the zone's own namespace, which counts.
+	// Own is true for an act of the zone's own namespace. Only these count.
 	Own bool
 	// NameServers: the step removes the last apex NS. BackNameServers: the step adds an apex NS.
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z, and begins or ends the hold. last is the delivered zone before the step, which
-// is z without earlier writes.
+// CountDeletions counts the step from z to c.Zone, and begins or ends the hold. last is the zone delivered before the
+// step: z, or the zone before the earlier writes of a change set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

@@ -322,7 +322,7 @@ func joinTraces(parts ...trace) (t trace) {
 	return t
 }
 
-// Typical user actions. held is the act at the begin of the hold, -1 for none; ends: held at the end; told is the
+// Typical user actions. held is the act at the begin of the hold, -1 for none; ends: held at the end; reported is the
 // first act with a warning of young RRsets.
 func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 	t.Parallel()
@@ -335,10 +335,10 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 		return makeBurst(from, gap, own, false, prefix, count)
 	}
 	for name, test := range map[string]struct {
-		then []trace
-		held int
-		ends bool
-		told int
+		then     []trace
+		held     int
+		ends     bool
+		reported int
 	}{
 		"an import":                      {[]trace{}, -1, true, -1},
 		"an import, and its prune":       {[]trace{goes(true, hour, 1, "r", 40)}, 130, false, -1},
@@ -358,28 +358,28 @@ func TestDeletions_ofKnownShapes_S7_5(t *testing.T) {
 		"tenants had 200 for an hour":    {[]trace{comes(false, made, 0, "t", 200), goes(true, hour, 0, "r", 90)}, -1, true, -1},
 		"tenants fill it while it waits": {[]trace{goes(true, hour, 0, "r", 40), comes(false, hour, 0, "t", 900)}, 130, false, -1},
 	} {
-		b, held, told := newBrake(30), -1, -1
+		b, held, reported := newBrake(30), -1, -1
 		for i, a := range joinTraces(append([]trace{zone}, test.then...)...) {
 			if b.applyAct(a) {
 				held = i
 			}
-			if b.young != nil && told >= 0 {
-				t.Errorf("%s: told at act %d and at act %d", name, told, i)
+			if b.young != nil && reported >= 0 {
+				t.Errorf("%s: told at act %d and at act %d", name, reported, i)
 			} else if b.young != nil {
-				told = i
+				reported = i
 			}
 		}
-		if held != test.held || (b.h.Held == nil) != test.ends || told != test.told {
+		if held != test.held || (b.h.Held == nil) != test.ends || reported != test.reported {
 			t.Errorf("%s: held from act %d on, want %d; at the end held %t; told at act %d, want %d", name, held, test.held,
-				b.h.Held != nil, told, test.told)
+				b.h.Held != nil, reported, test.reported)
 		}
 	}
 }
 
 // The warning comes at the very deletion that would hold the zone if all RRsets were an hour old.
-func TestDeletions_tellsOfYoung_S7_6(t *testing.T) {
+func TestDeletions_reportsYoung_S7_6(t *testing.T) {
 	t.Parallel()
-	told := 0
+	reported := 0
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 17))
 		const made = 600_000 // a period begins here
@@ -406,13 +406,13 @@ func TestDeletions_tellsOfYoung_S7_6(t *testing.T) {
 			if held := old.applyAct(a); held != (young.young != nil) {
 				t.Fatalf("seed %d: act %d holds the old zone: %t; told of the young one: %+v", seed, i, held, young.young)
 			} else if held {
-				told++
+				reported++
 				break
 			}
 		}
 	}
-	if told < 100 {
-		t.Errorf("%d of 500 zones are held", told)
+	if reported < 100 {
+		t.Errorf("%d of 500 zones are held", reported)
 	}
 }
 

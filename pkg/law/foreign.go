@@ -40,7 +40,7 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts a zone below for ForeignZonesKey, if the zone of k delegates or withdraws it.
+// AddZone counts a zone at a name if its parent is the zone of k, a key of ForeignZonesKey.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)

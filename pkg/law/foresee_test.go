@@ -11,7 +11,7 @@ import (
 
 // S7.5: removals of present content, which is old at the commit, and of earlier contents with lost RRsets.
 func TestForeseeHold_S7_5(t *testing.T) {
-	stood := law.Stock{RRsets: 12, Own: 12}
+	former := law.Stock{RRsets: 12, Own: 12}
 	for _, c := range []struct {
 		what        string
 		rrsets, own int
@@ -26,7 +26,7 @@ func TestForeseeHold_S7_5(t *testing.T) {
 		{"of a small zone", 9, 9, [3]law.Stock{}, 30, 9, false},
 		{"without a limit", 12, 12, [3]law.Stock{}, 100, 12, false},
 		{"never counted, as of an earlier version", 12, 0, [3]law.Stock{}, 30, 4, true},
-		{"two are gone in this period already", 10, 10, [3]law.Stock{{RRsets: 10, Own: 10}, stood, stood}, 30, 2, true},
+		{"two are gone in this period already", 10, 10, [3]law.Stock{{RRsets: 10, Own: 10}, former, former}, 30, 2, true},
 		{"others' Records count for the size alone", 40, 12, [3]law.Stock{}, 30, 12, false},
 		{"the last NS", 1, 1, [3]law.Stock{}, 30, -1, true},
 		{"the last NS, without a limit", 1, 1, [3]law.Stock{}, 100, -1, false},

@@ -10,7 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest writes by an underscore rule (S4.14). Guests claim no name, so owners count their records for each value.
+// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so owners count their records
+// for each value.
 
 // GuestsAlone reports whether the name has data, all of guests.
 func (o *Owner) GuestsAlone() bool {
@@ -29,19 +30,19 @@ func (o *Owner) OfGuests() *Owner {
 
 // GuestsBelow counts names that exist because of guests.
 type GuestsBelow struct {
-	// Cuts are the names with data of cuts alone, Guests with data of guests alone.
+	// Cuts is the number of names with data of cuts alone, Guests of those with data of guests alone.
 	Cuts, Guests int
-	// Children is the number of names right below, without underscore names, that guests' data alone makes exist. First
-	// are the first FirstNames, in key order.
+	// Children is the number of names right below that exist by guests' data alone, without underscore names. First has
+	// the first FirstNames, in key order.
 	Children int
 	First    []name.Rel
 
-	// last is the child counted last; guests, hosts: it has data of guests, of others.
+	// last is the child counted last; guests and hosts tell whether it has data of guests, and of others.
 	last          name.Rel
 	guests, hosts bool
 }
 
-// countOwner counts the owner at a name below up. Owners of a child of up follow each other.
+// countOwner counts the owner at a name below up. The owners at and below one child of up must follow each other.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the stored value of a name (view, fqdn): its zone, with facts that rarely change. Every write of the zone
-// compares it. The stored form is a flat JSON object.
+// Holding is the fact stored at a name (view, fqdn): the zone that has the name, and its rarely changing facts. Every
+// write of the zone compares its revision. The stored form is a flat JSON object.
 type Holding struct {
 	Ref
-	// Target of zoneRef; nil: none. If replaced, this zone is decided again (Scan.RefersFrom).
+	// Target is the zone of zoneRef; nil for none. If that is replaced, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -28,11 +28,13 @@ type Holding struct {
 
 // Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
 type Ancestry struct {
-	// Parent is the enclosing zone if it lists this zone's name servers; nil: standalone or not delegated.
+	// Parent is the enclosing zone if it lists this zone's name servers; nil if the zone is standalone or not
+	// delegated.
 	Parent *Ref `json:"parent,omitempty"`
 	// Established: a name by zones/establish, so no zone above ends the zone (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, in the period (S3.5); "" for none.
+	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5); "" for
+	// none.
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" for none.
 	Enclosed string `json:"enclosed,omitempty"`
@@ -40,45 +42,45 @@ type Ancestry struct {
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames follow from records at the apex.
+// ApexNames has host names in records at the apex.
 type ApexNames struct {
 	// ApexNS are the values of apex NS records, sorted: also for the SOA's mname (S6.5).
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexHosts counts the values of own MX, SVCB and HTTPS records at the apex by host. With ApexNS they are own names
-	// (S4.10).
+	// ApexHosts counts the values of the zone's own MX, SVCB and HTTPS records at the apex by host. These hosts and
+	// ApexNS are own names (S4.10).
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 }
 
 type SerialMarks struct {
 	// MinimumConsumed is the spec.minimumSerial last used (S6.8).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
-	// Repaired is the time of the last repair (S6.11), unix seconds; 0: never.
+	// Repaired is the time (unix seconds) of the last repair of the serial (S6.11); 0 for never.
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades, which unsettle the zone (S7.2).
-	Works []StandingWork `json:"works,omitempty"`
+	// Works are the unfinished cascades (decisions in steps after a change). They unsettle the zone (S7.2).
+	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the begin of the series of cascades, unix seconds: a series must not delay delivery longer than one
-	// (S7.2).
+	// Unsettled is the beginning (unix seconds) of the present series of cascades, which must not delay delivery longer
+	// than a single cascade may (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the end, unix seconds, of the time in which others' cascades do not unsettle the zone, after one took
-	// too long (S7.2).
+	// Waived is the time (unix seconds) until which cascades of other namespaces do not unsettle the zone, after a
+	// cascade took too long (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue: delivered in spite of Works, which took too long.
+	// Overdue is true if the zone is delivered in spite of Works that took too long.
 	Overdue bool  `json:"overdue,omitempty"`
 	Held    *Held `json:"held,omitempty"`
 }
 
-// StandingWork marks a cascade at a zone.
-type StandingWork struct {
+// CascadeMark marks a cascade at a zone.
+type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this one; "" for none.
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name locked with all below until all records have come (S2.10); zero: none.
+	// Locks is a name that is locked, with all names below, until all records have come (S2.10); zero for none.
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
@@ -86,13 +88,13 @@ type StandingWork struct {
 	Own bool `json:"own,omitempty"`
 	// Replaces: a lock by WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn: the new zone's waiting Delegations are still to be taken in (S4.22).
+	// TakesIn is true while Delegations that waited for the new zone are not yet in force (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
 // TakesIn reports whether a work has TakesIn.
 func (h *Holding) TakesIn() bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.TakesIn })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
 
 // Settled reports whether the content of the zone may be delivered.
@@ -106,14 +108,14 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed or ended zone whose records move.
+// Origin is a removed or ended zone whose records move. Zone is its uid.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here, except the zone above, which exists or has its
-// own cascade.
+// Origins returns the removed zones whose records are on their way here, except the enclosing zone, which exists or has
+// a cascade of its own.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -124,9 +126,9 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds a lock of the cascade for each origin, so that CountGained bounds them.
+// WithOrigins adds a lock of the cascade for each origin, so that the limit on CountGained applies to them.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
-	i := slices.IndexFunc(h.Works, func(w StandingWork) bool { return w.ID == id })
+	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
 		return h
 	}
@@ -148,27 +150,27 @@ func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.Has
 
 // HasLockedAt reports whether n is at or below a locked name.
 func (h *Holding) HasLockedAt(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
 
 // HasLockedBelow reports whether n is above a locked name.
 func (h *Holding) HasLockedBelow(n name.Name) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether a cascade has a lock. Such a cascade alone brings records to locked names: it has all in
-// one order (S2.9), with those on their way to a removed zone (Origins).
+// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names. It decides all
+// of them in one order (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
-	return slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id && !w.Locks.IsZero() })
+	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether a cascade may bring records to n: of the zone's own namespace, by restored rules, or a move at,
-// above or below n (S2.10).
+// Gains reports whether a cascade may bring records to n: a cascade caused by the zone's own namespace, such as by
+// restored rules, or a move at, above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
-	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own })
+	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name left by a namespace for the Records that come first there (S2.14).
+// WithReplacement locks a name that a namespace left, until the Records that wait there are decided (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -189,31 +191,33 @@ func (h *Holding) CountReplacements(by string) (n int) {
 
 // WithoutReplacement removes that lock, for its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
-	if !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Replaces && w.ID == id }) {
+	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
 	}
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade caused by by (S7.2); h itself if id is empty or marked.
+// WithWork adds the mark of a cascade and the namespace that caused it (S7.2). It returns h if id is empty or already
+// marked.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings the records at and below locks from the zone losing; zero: none.
+// WithMove is WithWork for a cascade that brings records at and below a name (locks) from a zone (losing); zero for
+// none.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
-	if id == "" || slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.ID == id }) {
+	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
 	}
 	out := *h
 	own := by == zoneNamespace
-	switch first := !slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }); {
+	switch first := !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }); {
 	case own && first:
 		out.Unsettled, out.Overdue = now, false
 	case len(h.Works) == 0:
 		out.Unsettled, out.Overdue = now, h.IsWaived(now)
 	}
-	out.Works = append(slices.Clone(h.Works), StandingWork{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
+	out.Works = append(slices.Clone(h.Works), CascadeMark{ID: id, Losing: losing, Locks: locks, Since: now, By: by, Own: own})
 	return &out
 }
 
@@ -221,8 +225,8 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 // the holding, written with every change.
 const MaxRemovals = 16
 
-// MaxEnds bounds these with ended zones. It is higher, so that no namespace keeps its zones from ending by removals
-// (S3.5).
+// MaxEnds bounds removed and ended zones together. It is higher, so that a namespace cannot keep its zones from ending
+// by removals (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
 // CountGained counts the zones whose records cascades of a namespace bring.
@@ -237,7 +241,7 @@ func (h *Holding) CountGained(by string) (n int) {
 
 func (h *Holding) WithoutWork(id string) *Holding {
 	out := *h
-	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w StandingWork) bool { return w.ID == id })
+	out.Works = slices.DeleteFunc(slices.Clone(h.Works), func(w CascadeMark) bool { return w.ID == id })
 	if len(out.Works) == 0 {
 		out.Works = nil
 	}
@@ -252,7 +256,7 @@ const (
 	Waiver         = 3600
 )
 
-// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver is of a wrong
+// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver comes from a wrong
 // clock, which must have no lasting effect.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
@@ -263,7 +267,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 	}
 	timeout := int64(timeoutForeign)
 	switch {
-	case slices.ContainsFunc(h.Works, func(w StandingWork) bool { return w.Own }):
+	case slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own }):
 		timeout = timeoutOwn
 	case h.IsWaived(now):
 		timeout = 0
@@ -272,19 +276,19 @@ func (h *Holding) OverdueAt(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held is the hold of a zone for a mass deletion (S7.5).
+// Held is a zone's hold after a mass deletion (S7.5).
 type Held struct {
-	// Serial is the delivered serial.
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
 	// Had is the stock with which removals are compared.
 	Had Stock `json:"had"`
-	// NameServers: own took the last apex NS, and put none back (S7.6).
+	// NameServers is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the own hosts below the apex named by apex NS, and by own MX, SVCB and HTTPS there (S4.10).
-// Another namespace's MX takes no name from a third; its NS, which a rule must name (S4.5), has the whole zone.
+// HostsNamedByApex returns the own names below the apex to which apex NS, and own MX, SVCB and HTTPS there, refer
+// (S4.10). A tenant's MX takes no name from a third namespace. Its NS, which a rule must name (S4.5), has the whole
+// zone.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind of a fact, which determines its Go type. Zone, a field of Key, is a zone's uid.
+// Kind of a fact, which determines its Go type. Zone is the Key field with a zone's uid.
 type Kind uint8
 
 const (
-	// KindHolding is the zone named (View, Name): *Holding.
+	// KindHolding is the zone with the name (View, Name): *Holding.
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
@@ -19,15 +19,15 @@ const (
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
-	// KindMember is only written: see MemberKey.
+	// KindMember is only written, for cascades: see MemberKey.
 	KindMember
-	// KindOwnersBelow sums up the owners strictly below Owner in Zone; below the apex, only the first FirstKeys:
+	// KindOwnersBelow sums up the owners strictly below Owner in Zone, at the apex only the first FirstKeys:
 	// *OwnersBelow.
 	KindOwnersBelow
-	// KindZonesBelow are the zones at or below (View, Name): *ZonesBelow.
+	// KindZonesBelow lists the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial is the last serial of (View, Name), by a zone that is gone: *LastSerial. Without a name: the floor
-	// after a restore.
+	// KindLastSerial is the last serial of a zone that had (View, Name) and is gone: *LastSerial. Without a name, it is
+	// the floor after a restore.
 	KindLastSerial
 	// KindCut is the cut that Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
@@ -37,16 +37,16 @@ const (
 	KindWork
 	// KindWithdrawal is the withdrawal of Namespace in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeign are data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records. With
-	// Name, too: their names, among the first FirstKeys records. With View, Name and Object, the zone's uid: delegated
-	// zones, among the first FirstKeys below.
+	// KindForeign is about data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records.
+	// With Zone and Name: their names, among the first FirstKeys records. With View, Name and Object, the zone's uid:
+	// delegated zones, among the first FirstKeys below.
 	KindForeign
-	// KindAwaited: whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at (View,
-	// Name): *Awaited.
+	// KindAwaited tells whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
+	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched: whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it; with
-	// View and Name instead, whether objects wait at or below that name; with all four, whether zones have names there:
-	// *Awaited. Any may be stale: no refusal rests on one, and a cascade scans again.
+	// KindTouched tells whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it;
+	// with View and Name instead, whether objects wait at or below that name; with all four, whether zones have names
+	// there: *Awaited. The value may be stale: no refusal depends on it, and a cascade scans again.
 	KindTouched
 )
 
@@ -97,12 +97,12 @@ func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
-// AwaitedKey is for Delegations that wait for a zone object.
+// AwaitedKey returns the key for Delegations that wait for a zone object.
 func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// RecordsAwaitKey is for Records of a namespace that wait at a name.
+// RecordsAwaitKey returns the key for Records of a namespace that wait at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
@@ -113,18 +113,19 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited reports waiting objects.
+// Awaited tells whether objects wait.
 type Awaited struct{ Any bool }
 
-// FloorKey is for the first serial after a restore.
+// FloorKey is the key of the first serial after a restore.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey is compared by its own revision: zones below change it with their own object.
+// WithdrawalKey returns the key of a Withdrawal. Its own revision is compared: zones below write it with their own
+// object.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey is for a namespace's rules of Delegations.
+// RulesKey returns the key of the rules that Delegations give a namespace.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }

@@ -32,7 +32,7 @@ func TestLock_takesNothingThatWaitsForWhatMoves_S2_11(t *testing.T) {
 	w.deleteZone(object{"owner", "kid"})
 	for range 2 {
 		ask := w.askAgain(object{"b", "waits"}, nil)
-		if ask.Stood {
+		if ask.Existed {
 			t.Fatal("what waits is taken for what moves")
 		}
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideRecord(s, ask) })

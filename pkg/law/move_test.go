@@ -152,7 +152,7 @@ func TestMove_hasOneOrderIfItsZoneGoesToo_S2_9(t *testing.T) {
 			if first == "low" && c.reconsiderRecord(c.low, c.rest[0]) {
 				t.Errorf("above %v: the cascade without a lock brings its record", above)
 			}
-			if first == "mid" && !c.carryOut(c.outbox[len(c.outbox)-1]) {
+			if first == "mid" && !c.processWork(c.outbox[len(c.outbox)-1]) {
 				t.Errorf("above %v: the cascade with the lock waits", above)
 			}
 			c.settleAll()
@@ -181,7 +181,7 @@ func TestLock_coversWhatWasOnItsWayToAZoneThatGoes_S2_10(t *testing.T) {
 				t.Fatalf("above %v: c takes the name %s the cascade of the lock", above, step)
 			}
 			if step == "before" {
-				c.carryOut(c.outbox[len(c.outbox)-1])
+				c.processWork(c.outbox[len(c.outbox)-1])
 			}
 		}
 		c.settleAll()

@@ -110,7 +110,7 @@ func (m *movingWorld) labelWorks(cause string) {
 
 func (m *movingWorld) isLocked() bool {
 	for _, v := range m.facts {
-		if h, ok := v.(*law.Holding); ok && slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return !w.Locks.IsZero() }) {
+		if h, ok := v.(*law.Holding); ok && slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return !w.Locks.IsZero() }) {
 			return true
 		}
 	}
@@ -542,11 +542,11 @@ func moveInSteps(t *rapid.T, m *movingWorld) (happened []happening, writes []gap
 
 // compareMoves returns differences from both worlds with moves at once. If a write freed names (frees), or another
 // zone came or went, records meet other neighbours: then more or fewer names of a namespace at a base name where it
-// was before (stood) are no difference.
-func compareMoves(stood map[string]bool, frees bool, steps, first, last *movingWorld) (out []string) {
+// was before (former) are no difference.
+func compareMoves(former map[string]bool, frees bool, steps, first, last *movingWorld) (out []string) {
 	have, one, other := steps.listNames(), first.listNames(), last.listNames()
 	for _, x := range slices.Sorted(maps.Keys(have)) {
-		if one[x] == "" && other[x] == "" && !(frees && stood[have[x]]) {
+		if one[x] == "" && other[x] == "" && !(frees && former[have[x]]) {
 			out = append(out, "got in the gap: "+x)
 		}
 	}
@@ -558,7 +558,7 @@ func compareMoves(stood map[string]bool, frees bool, steps, first, last *movingW
 	return out
 }
 
-func tellMove(t *rapid.T, unlocked bool) (differs []string, locked bool) {
+func describeMove(t *rapid.T, unlocked bool) (differs []string, locked bool) {
 	s := drawMoveScene(t)
 	defer func() {
 		if r := recover(); r != nil {
@@ -570,11 +570,11 @@ func tellMove(t *rapid.T, unlocked bool) (differs []string, locked bool) {
 		}
 	}()
 	m := s.setUp(unlocked)
-	stood := map[string]bool{}
+	former := map[string]bool{}
 	names := m.listNames()
 	for _, x := range slices.Sorted(maps.Keys(names)) {
 		t.Logf("stands: %s", x)
-		stood[names[x]] = true
+		former[names[x]] = true
 	}
 	s.beginMove(m)
 	m.freed = false
@@ -587,7 +587,7 @@ func tellMove(t *rapid.T, unlocked bool) (differs []string, locked bool) {
 		other.repeatMoves(happened, writes, early)
 		worlds = append(worlds, other)
 	}
-	return compareMoves(stood, m.freed, m, worlds[0], worlds[1]), locked
+	return compareMoves(former, m.freed, m, worlds[0], worlds[1]), locked
 }
 
 // S2.10.
@@ -600,7 +600,7 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 	for i := range often {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				differs, was := tellMove(t, false)
+				differs, was := describeMove(t, false)
 				if all++; was {
 					locked++
 				}
@@ -617,7 +617,7 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		differs, _ := tellMove(t, true)
+		differs, _ := describeMove(t, true)
 		if all++; len(differs) > 0 {
 			found++
 		}

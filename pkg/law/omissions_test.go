@@ -53,7 +53,7 @@ var omissions = []struct{ rule, twin, file, text, instead string }{
 }
 
 // One build of the law has all omissions; each must make its twin fail (F9).
-func TestOmissions_areHeard(t *testing.T) {
+func TestOmissions_areNoticed(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"rules/omitted.go": "package rules\n\nimport \"os\"\n\n" +
 		"func Omits(rule string) bool { return os.Getenv(\"OMITTED_RULE\") == rule }\n"}

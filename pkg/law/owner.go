@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Digest is the SHA-256 of rdata as defined.
+// Digest is a SHA-256, mostly of the text of a value.
 type Digest [sha256.Size]byte
 
 // MarshalText writes raw base64, 43 characters: every owner key has digests.
@@ -38,16 +38,15 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a distinct (type, rdata, ttl), and the Count of objects with it.
+// OwnerValue is a distinct (type, rdata, ttl), and the number of objects with it (Count).
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
-	// TTL is nil if inherited from the zone.
-	TTL   *uint32 `json:"l,omitempty"`
-	Count int     `json:"c"`
-	// Guests of these are by underscore rules (S4.14).
+	TTL    *uint32    `json:"l,omitempty"`
+	Count  int        `json:"c"`
+	// Guests is the part of Count by tenants' underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
-	// Size is in octets on the wire.
+	// Size is the length in octets on the wire.
 	Size int  `json:"s"`
 	SPF  bool `json:"p,omitempty"`
 }
@@ -55,34 +54,33 @@ type OwnerValue struct {
 // Owner is the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut are values of children's cuts (S6.3), without sizes. While records move to or from a child, both may give an
-	// RRset.
+	// Cut has the values of children's cuts (S6.3), without sizes. A moving record and a cut may give the same RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims count the records with this base name (S4.7): here, since every decision reads the owners above its name.
+	// Claims counts the records with this base name (S4.7): here, since every decision reads the owners above its name.
 	Claims []Claim `json:"k,omitempty"`
-	// Named are the namespaces for which Delegations name this name (S4.20), sorted: here for the same reason.
+	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted. It is here for the same reason.
 	Named []Naming `json:"n,omitempty"`
-	// Own counts own records at an underscore name, and at the wildcard right below (S4.14). Claims count the others.
+	// Own counts own records at an underscore name, and at the wildcard right below (S4.14). Claims counts the others.
 	Own int `json:"o,omitempty"`
 	// Pointers counts own records that lead to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts Delegations that name a name.
+// Naming is the number of Delegations that reserve a name for a namespace.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds the namespaces of a name.
+// MaxNamed bounds Owner.Named.
 const MaxNamed = 64
 
-// IsNamedFor reports whether Delegations name it for a namespace.
+// IsNamedFor reports whether Delegations reserve the name for a namespace.
 func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to a Naming. False: a removed one was not counted.
+// CountNaming adds n, 1 or -1, to a Naming. It returns false if a removed Delegation was not counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -118,7 +116,7 @@ type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member orders a record in cascades.
+// Member has the fields that order a record in cascades.
 type Member struct {
 	UID string `json:"uid"`
 	// Created is the creation time, unix seconds (S2.8).
@@ -133,7 +131,7 @@ type OwnersBelow struct {
 	// Named is the number of names with Naming, NamedFor by namespace.
 	Named    int
 	NamedFor []Naming
-	// Pointed are the first MaxPointed names with Pointers and no records.
+	// Pointed has the first MaxPointed names with Pointers and no records.
 	Pointed []name.Rel
 	GuestsBelow
 }
@@ -182,7 +180,7 @@ const (
 	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
 	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
-	// MaxPointed bounds the hosts of a record that are looked up (S4.26).
+	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
 	MaxPointed = 8
 )
 
@@ -232,7 +230,8 @@ func (o *Owner) HasType(t rdata.Type) bool {
 // HasCut reports whether a child's cut has data at the name.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts values with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
+// AddContribution counts the values of c, whose wire lengths are sizes. guests is 1 for a guest's record (S4.14), else
+// 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -274,7 +273,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// RRsetTTL returns the TTL of the RRset of records (S5.2, S6.7).
+// RRsetTTL returns the TTL of the RRset that records make (S5.2, S6.7); nil without RRset.
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -362,7 +361,7 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets returns their number.
+// RRsets returns the number of RRsets at the name.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -393,10 +392,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim is more than own records at underscore names.
+// Names reports whether the claim counts records other than those at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to a claim; own: the zone's own namespace. False: a removed record was not counted.
+// CountClaim adds n, 1 or -1, to a claim; own: the zone's own namespace. It returns false if a removed record was not
+// counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true
@@ -414,7 +414,7 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	return all
 }
 
-// ClaimOf returns nil for none.
+// ClaimOf returns the claim of a namespace; nil for none.
 func (o *Owner) ClaimOf(namespace string) *Claim {
 	if o != nil {
 		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {

@@ -12,15 +12,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Outcome is exactly one of Plan, Refusal and Need.
+// Outcome is the result of a decision: exactly one of Plan, Refusal and Need.
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists missing facts. If empty, Seen.Used tells the facts behind the result.
+	// Need lists the keys of missing facts. If empty, Seen.Used tells the facts behind the result.
 	Need []Key
 }
 
-// Plan is the write of the request's object, of Writes, and of the zone's object if Zone is set.
+// Plan is the set of writes of a decision: the request's object, Writes, and the zone's object if Zone is set.
 type Plan struct {
 	// Record is the placement of the record; nil: deleted.
 	Record *Placement
@@ -31,7 +31,7 @@ type Plan struct {
 	Work *Work
 	// PendingCuts name children whose cuts the parents must count again.
 	PendingCuts []PendingCut
-	// Orphan has the keys of a waiting record or pending zone, OrphanBefore the former ones.
+	// Orphan has the index keys of a waiting record or pending zone, OrphanBefore the former keys.
 	Orphan, OrphanBefore *Waiting
 	// Delegation is the placement of the Delegation; nil: deleted.
 	Delegation *DelegationPlacement
@@ -40,13 +40,13 @@ type Plan struct {
 	Warnings []Warning
 }
 
-// Warning is for the client.
+// Warning is a warning to the client.
 type Warning struct {
-	// Rule is the sentence of docs/semantics.md, as S5.14; "": none.
+	// Rule is a number in docs/semantics.md, as S5.14; "" for none.
 	Rule string
-	// Reason: another write may answer the warning.
+	// Reason is set if another write may resolve the warning.
 	Reason, Text string
-	// Host is the name where any data answers the warning; zero for others.
+	// Host is the name where any data resolves the warning; zero for none.
 	Host name.Name
 }
 
@@ -62,7 +62,7 @@ func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...an
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
 
-// Write of an internal key: a nil Value deletes.
+// Write sets an internal key. A nil Value deletes it.
 type Write struct {
 	Key   Key
 	Value any
@@ -86,7 +86,7 @@ type Placement struct {
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone. Without Step the definition stays.
+// ZoneChange is the new state of a zone. If Step is nil, the definition stays.
 type ZoneChange struct {
 	Zone    *Zone
 	Holding *Holding
@@ -96,29 +96,29 @@ type ZoneChange struct {
 	Gone                bool
 	// TakesOver: a new zone has names or zones of the zone above.
 	TakesOver bool
-	// Ended is the former zone, if it ends and becomes pending (S3.5).
+	// Ended is the zone before, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held: the change begins a hold (S7.5). Young removals would, were the RRsets older; nil: none.
+	// Held is true if the change begins a hold (S7.5). Young has removals that would if the RRsets were older.
 	Held  bool
 	Young *Excess
-	// News for namespaces that get no answer.
-	News []News
+	// Notices has Events for namespaces other than the client's.
+	Notices []Notice
 	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 
 const (
-	// NewsNameHidden: guests hide the name from a wildcard (S4.25).
-	NewsNameHidden = "NameHidden"
-	// NewsHostTaken: another namespace has a host to which own sends clients (S4.26).
-	NewsHostTaken = "HostTaken"
+	// NoticeNameHidden: guests hide the name from a wildcard (S4.25).
+	NoticeNameHidden = "NameHidden"
+	// NoticeHostTaken: another namespace gets a host to which own records send clients (S4.26).
+	NoticeHostTaken = "HostTaken"
 )
 
-// News is an Event about the effect of another namespace's step, or of a cascade, on a name.
-type News struct {
+// Notice is an Event about the effect of another namespace's step, or of a cascade, on a name.
+type Notice struct {
 	Reason string
 	Name   name.Name
-	// Wildcard no longer answers the name, for its tenant Namespace. Both are zero for the zone's own namespace.
+	// Wildcard no longer answers the name. Namespace, its tenant, gets the Event. If own gets it, both fields are zero.
 	Wildcard  name.Rel
 	Namespace string
 }
@@ -129,14 +129,14 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// OweCut adds a child's pending cut, if there is a parent.
-func (p *Plan) OweCut(parent *Ref, child Ref, view string, fqdn name.Name) {
+// AddPendingCut adds a pending cut of the child if parent is not nil.
+func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}
 }
 
-// DelegationPlacement is the zone of a Delegation in force, nil for none, and the reason.
+// DelegationPlacement has the zone in which a Delegation is in force, nil for none, and the reason.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A host's holder answers for records that lead to it. So owners count such own records, and a tenant's claim there is
-// told (S4.26).
+// The holder of a host name serves the clients of records that lead there. So owners count own records that lead to
+// their names, and an Event tells when a tenant claims one (S4.26).
 
 // PointerTypes lead clients to the address of a host.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}

@@ -298,13 +298,13 @@ func TestForest(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"zone": func(t *rapid.T) {
-				spec, establish, anew := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0, rapid.IntRange(0, 2).Draw(t,
+				spec, establish, again := drawZone(t), rapid.IntRange(0, 3).Draw(t, "establish") > 0, rapid.IntRange(0, 2).Draw(t,
 					"anew") == 0
 				before := w.describeState()
 				act("zone", func() {
 					_, refusal := w.putZone(spec, establish)
 					refused(before, refusal)
-					if refusal != nil && strings.Contains(refusal.Message, "keeps its name") && anew { // S1.6
+					if refusal != nil && strings.Contains(refusal.Message, "keeps its name") && again { // S1.6
 						w.deleteZone(object{spec.Namespace, spec.Name})
 						_, _ = w.putZone(spec, establish)
 					}
@@ -338,16 +338,16 @@ func TestForest(t *testing.T) {
 				act("publish", func() { _, _ = w.putZone(spec, true) })
 			},
 			"sign": func(t *rapid.T) {
-				var standing []object
+				var existing []object
 				for _, o := range sortedObjects(w.zones) {
 					if !w.zones[o].zone.Pending {
-						standing = append(standing, o)
+						existing = append(existing, o)
 					}
 				}
-				if len(standing) == 0 {
+				if len(existing) == 0 {
 					t.Skip("no zones")
 				}
-				o := rapid.SampledFrom(standing).Draw(t, "object")
+				o := rapid.SampledFrom(existing).Draw(t, "object")
 				act("sign", func() { w.signZone(o, slices.Clone(rapid.SampledFrom(someDS).Draw(t, "DS"))) })
 			},
 			"delete record": func(t *rapid.T) {

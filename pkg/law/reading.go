@@ -9,8 +9,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts. At the first missing fact Get panics with lacking, and Decide returns a Need. No
-// other code panics or recovers like this.
+// Reading gives a decision its facts. At the first missing fact, Get panics with lacking, which Decide recovers to
+// return a Need. No other code panics or recovers like this.
 type Reading struct {
 	seen  *Seen
 	needs []Key
@@ -18,7 +18,7 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide runs a decision. Facts in seen count as unused until read.
+// Decide calls the decision "by". Facts in seen count as unused until read.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -37,7 +37,7 @@ func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	return Outcome{Plan: plan}
 }
 
-// Get returns the fact of a key; nil: the store has nothing.
+// Get returns the fact of a key; nil if the store has no value.
 func Get[T any](r *Reading, k Key) *T {
 	f := r.seen.lookUp(k)
 	if f == nil {
@@ -64,8 +64,8 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// ReadAnew has the caller read all facts again at one moment.
-func (r *Reading) ReadAnew() {
+// Reread ends the decision with a Need for all facts, to read them at one revision.
+func (r *Reading) Reread() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
 	}
@@ -76,7 +76,7 @@ func (r *Reading) ReadAnew() {
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
-		r.ReadAnew()
+		r.Reread()
 	}
 	return h
 }
@@ -84,13 +84,13 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
 	if z == nil || z.UID != h.UID || z.Pending { // facts of two moments
-		r.ReadAnew()
+		r.Reread()
 	}
 	return z
 }
 
-// StandingAt returns a zone and its holding, nil if gone or pending.
-func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
+// ZoneAt returns the zone at p and its holding; nil if the zone is gone or pending.
+func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
 		return nil, nil
@@ -98,7 +98,8 @@ func (r *Reading) StandingAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest name at or above n of a zone in the view, and its holding (S2.1); nil for none.
+// FindEnclosing returns the longest name of a zone at or above n in the view, and the zone's holding (S2.1); nil for
+// none.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -113,7 +114,7 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 	return name.Name{}, nil
 }
 
-// RuledFor adds the rules of Delegations for a namespace.
+// RuledFor returns z with the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
 // RuledWithout is RuledFor without a named Delegation.
@@ -136,13 +137,13 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know the zone (S1.8), also by Delegations.
+// ZoneKnownTo reports whether the namespace may know the zone (S1.8). Rules of Delegations count.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the contact of z, a result of RuledFor, to a refusal that its owner can lift, for a namespace that
-// may know it (S1.8).
+// NameContact adds the contact of z, a result of RuledFor, to a refusal that the zone's owner can lift, if the
+// namespace may know the zone (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -18,11 +18,10 @@ type Record struct {
 	Type                 rdata.Type
 	TTL                  *uint32
 	Values               []rdata.Value
-	// Repeated are further spellings of values: Values has each once (RFC 2181 §5).
+	// Repeated has further spellings of Values, which has each value once (RFC 2181 §5).
 	Repeated []rdata.Value
-	// Created is the creation time, unix seconds.
-	Created int64
-	// Terminating: the record or its namespace is being deleted, so no zone adopts it (S2.6).
+	Created  int64
+	// Terminating: the record or its namespace is being deleted, so no zone takes it in (S2.6).
 	Terminating bool
 	// WaitsOnConflict: a create refused for data at the name is stored and waits (S2.14).
 	WaitsOnConflict bool

@@ -26,18 +26,18 @@ const (
 	Unmet
 )
 
-// Refusal is a rule against a request, and the remedy.
+// Refusal names the rule against a request, and the remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason for the condition of an object refused in a cascade.
+	// Reason is the condition's, if an object is refused in a cascade.
 	Reason  string
 	Message string
-	// Rule of docs/semantics.md cited by Message, as S4.8; "" for none.
+	// Rule is the number in docs/semantics.md that Message cites, as S4.8; "" for none.
 	Rule string
-	// Contact of the owner who can lift the refusal; "": not told.
+	// Contact is that of the owner who can lift the refusal; "" if not told.
 	Contact string
 }
 
@@ -58,7 +58,7 @@ func NewLater(reason, format string, args ...any) *Refusal {
 
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the rule cited last in a format. Formats have no input.
+// ruleOf returns the rule cited last in a format. Formats contain no client's text.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {
@@ -67,7 +67,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite adds the rule behind a message, as in conditions; "": none.
+// Cite adds the rule in parentheses to a message; "" adds nothing.
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text
@@ -100,7 +100,6 @@ const (
 	ReasonPrerequisite        = "PrerequisiteFailed"
 )
 
-// Reasons of warnings, beside those of conditions.
 const (
 	WarningUnnamedGlue   = "UnnamedGlue"
 	WarningUnclaimedHost = "UnclaimedHost"
@@ -123,7 +122,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage has the same words for an absent zone and one that the namespace may not know (S2.3).
+// AbsentMessage has the same words for a zone that is absent and for one that the namespace may not know (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -131,8 +130,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a locked name. ReasonMoving is for Records that had a zone: an object refused in a cascade waits
-// like others.
+// RefuseMoving refuses a locked name. The reason is not ReasonMoving, which is for Records that had a zone: an object
+// refused in a cascade waits like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -32,7 +32,7 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 	for _, c := range []struct {
 		what                  string
 		records, first, zones *law.Foreign
-		says                  string // "": allowed
+		want                  string // "": allowed
 	}{
 		{"nothing", has(0, 0), nil, has(0, 0), ""},
 		{"one record", has(1, 1), has(0, 0, "w.example."), has(0, 0), "1 record of 1 other namespace (w.example.)"},
@@ -70,12 +70,12 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 		}
 		out := decide(false)
 		if out.Refusal == nil {
-			if c.says != "" {
+			if c.want != "" {
 				t.Errorf("%s: passes", c.what)
 			}
 			continue
 		}
-		if c.says == "" || !strings.Contains(out.Refusal.Message, "example. has "+c.says+" (S8.1;") ||
+		if c.want == "" || !strings.Contains(out.Refusal.Message, "example. has "+c.want+" (S8.1;") ||
 			!strings.Contains(out.Refusal.Message, "kubectl annotate zone example -n owner kubi.zone/delete=4711") {
 			t.Errorf("%s: %s", c.what, out.Refusal.Message)
 		}

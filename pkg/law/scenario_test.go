@@ -145,7 +145,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	case "deleting":
 		w.records[parseObject(t, d, d.CmdArgs[1].Key)].record.Terminating = true
 	case "settle":
-		out = w.tellSettled(t, d)
+		out = w.describeSettled(t, d)
 	case "clock":
 		text := d.CmdArgs[0].Key
 		if by, err := time.ParseDuration(strings.TrimPrefix(text, "+")); err == nil {
@@ -166,9 +166,9 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		out = w.tellChanges(func() { w.passTime(by) })
+		out = w.describeChanges(func() { w.passTime(by) })
 	case "hear":
-		out = describeHeard(w.hearSpeakers())
+		out = describeReceived(w.hearSpeakers())
 	case "show":
 		out = w.showObject(t, d)
 	default:
@@ -178,7 +178,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 		for _, line := range w.checkAll() {
 			t.Errorf("%s: %s", d.Pos, line)
 		}
-		out += w.tellSettled(t, d)
+		out += w.describeSettled(t, d)
 	}
 	for _, line := range w.checkAll() {
 		t.Errorf("%s: %s", d.Pos, line)
@@ -186,8 +186,8 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) (out string) {
 	return out
 }
 
-func (w *world) tellSettled(t *testing.T, d *datadriven.TestData) string {
-	out := w.tellChanges(w.settleAll)
+func (w *world) describeSettled(t *testing.T, d *datadriven.TestData) string {
+	out := w.describeChanges(w.settleAll)
 	for _, line := range w.checkSettled() {
 		t.Errorf("%s: %s", d.Pos, line)
 	}
@@ -534,7 +534,7 @@ func zoneLine(z *zoneObject) string {
 		z.delegated.Reason, z.servable.Status, z.servable.Reason)
 }
 
-func (w *world) tellChanges(do func()) string {
+func (w *world) describeChanges(do func()) string {
 	state := func() map[string]string {
 		lines := map[string]string{}
 		for o, r := range w.records {
@@ -585,7 +585,7 @@ func (w *world) listHoldingKeys() []law.Key {
 
 func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	printf := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	var z *zoneObject
 	var o object
 	if len(d.CmdArgs) > 1 && d.CmdArgs[1].Key != "grep" {
@@ -598,19 +598,19 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	switch d.CmdArgs[0].Key {
 	case "record":
 		if r := w.records[o]; r != nil {
-			say("%s", describePlacement(&r.placed))
+			printf("%s", describePlacement(&r.placed))
 		}
 	case "zone":
-		say("%s", strings.TrimSuffix(zoneLine(z), "\n"))
+		printf("%s", strings.TrimSuffix(zoneLine(z), "\n"))
 		if z.delegated.Message != "" && z.delegated.Reason != law.ReasonStandalone {
-			say("  Delegated: %s", z.delegated.Message)
+			printf("  Delegated: %s", z.delegated.Message)
 		}
 		if !z.zone.Pending {
-			say("  Servable: %s", z.servable.Message)
+			printf("  Servable: %s", z.servable.Message)
 			h := w.holdingOf(z.zone)
-			say("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
+			printf("  settled %v, settled serial %d", h.Settled(), z.zone.SettledSerial)
 			if h.Held != nil {
-				say("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)),
+				printf("  held at serial %d: %s, %d %% may go", h.Held.Serial, describeExcess(z.zone.ExcessOf(h.Held)),
 					z.zone.MaxDeletePercent)
 			}
 		}
@@ -621,20 +621,20 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				for _, c := range o.Claims {
 					text += " " + describeClaim(c)
 				}
-				say("%s:%s", k.Owner, text)
+				printf("%s:%s", k.Owner, text)
 			}
 		}
 		slices.Sort(lines)
 	case "members":
 		for k := range w.facts {
 			if k.Zone == z.zone.UID && k.Kind == law.KindMember {
-				say("%s %s/%s %s", k.Owner, k.Namespace, k.Object, w.records[object{k.Namespace, k.Object}].placed.Admission)
+				printf("%s %s/%s %s", k.Owner, k.Namespace, k.Object, w.records[object{k.Namespace, k.Object}].placed.Admission)
 			}
 		}
 		slices.Sort(lines)
 	case "entries":
 		for e := range w.views[z.zone.UID].Entries() {
-			say("%s", strings.ReplaceAll(e.String(), "\t", " "))
+			printf("%s", strings.ReplaceAll(e.String(), "\t", " "))
 		}
 	case "journal":
 		for _, s := range w.journal[z.zone.UID] {
@@ -658,14 +658,14 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				}
 				text += fmt.Sprintf(" ttl(%s %s: %s>%s)", c.Owner, c.Type, was, is)
 			}
-			say("%s", text)
+			printf("%s", text)
 		}
 	case "waiting":
 		for k := range w.waiting {
 			if k.fqdn.IsZero() {
-				say("%s for %s", k.object, k.ref)
+				printf("%s for %s", k.object, k.ref)
 			} else {
-				say("%s at %s", k.object, k.fqdn)
+				printf("%s at %s", k.object, k.fqdn)
 			}
 		}
 		slices.Sort(lines)

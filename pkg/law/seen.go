@@ -7,10 +7,10 @@ import (
 	"iter"
 )
 
-// Seen has the facts of a decision. A nil value is a fact: the store has nothing. A few are a list; beyond FewKeys, for
-// long names or hosts, there is an index.
+// Seen has the facts of a decision. A nil value is a fact: the store has no value. Up to FewKeys facts are a list.
+// Above that, for long names or hosts, an index finds them.
 type Seen struct {
-	// Look puts a fact into Seen if that needs no reading, and reports whether it did; nil: none.
+	// Look puts a fact into Seen if that needs no read, and reports whether it did. Nil means no such source.
 	Look func(Key) bool
 
 	facts []fact
@@ -49,7 +49,6 @@ func (s *Seen) findFact(k Key) *fact {
 	return nil
 }
 
-// lookUp returns a fact, from Look too; nil: missing.
 func (s *Seen) lookUp(k Key) *fact {
 	f := s.findFact(k)
 	if f == nil && s.Look != nil && s.Look(k) {

@@ -25,7 +25,7 @@ func parsePattern(t *testing.T, text string) pattern.Pattern {
 
 // Only changes of the zone's rules have objects decided again (S2.5). A new setting that such decisions read
 // belongs in ZoneRules, else forbidden records stay.
-func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
+func TestZoneSettings_rulesDecideAgain_S2_5(t *testing.T) {
 	t.Parallel()
 	percent := uint32(7)
 	one := func(s *law.ZoneSettings) *rules.Rule {
@@ -77,9 +77,9 @@ func TestZoneSettings_rulesDecideAnew_S2_5(t *testing.T) {
 		if refusal != nil {
 			t.Fatalf("%s: %v", path, refusal)
 		}
-		if anew := plan.Work != nil && slices.ContainsFunc(plan.Work.Scans,
-			func(s law.Scan) bool { return s.Kind == law.ScanMembers }); anew != rules {
-			t.Errorf("after a change of %s what stands is decided anew: %v, want %v", path, anew, rules)
+		if again := plan.Work != nil && slices.ContainsFunc(plan.Work.Scans,
+			func(s law.Scan) bool { return s.Kind == law.ScanMembers }); again != rules {
+			t.Errorf("after a change of %s what stands is decided anew: %v, want %v", path, again, rules)
 		}
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[law.ZoneSettings]()) {

@@ -30,7 +30,7 @@ func (w *world) settleAll() {
 // carryOutNext executes the first work. If another cascade has a lock in its way, it is tried again after the rest.
 func (w *world) carryOutNext() {
 	work := w.outbox[0]
-	through := w.carryOut(work)
+	through := w.processWork(work)
 	if w.outbox = w.outbox[1:]; !through {
 		w.outbox = append(w.outbox, work)
 	}
@@ -69,7 +69,7 @@ func (w *world) tryWaiting() bool {
 		if !z.zone.Pending || z.spec.Terminating || z.waits == nil {
 			continue
 		}
-		if out := w.decideAnew(z); !out.Plan.Zone.Zone.Pending {
+		if out := w.decideAgain(z); !out.Plan.Zone.Zone.Pending {
 			scan := law.Scan{Kind: law.ScanPending, Target: z.spec.ZoneRef}
 			if scan.Target == nil {
 				scan = law.Scan{Kind: law.ScanWaiting, View: z.waits.View, Name: z.waits.FQDN, Exact: true}
@@ -88,13 +88,13 @@ type candidate struct {
 	uid     string
 	created int64
 	came    bool
-	stands  bool      // the zone has it
+	exists  bool      // the zone has it
 	first   bool      // its namespace held the name when the wait began (S2.15)
 	at      name.Name // in the removed zone
 }
 
-// carryOut reports whether the work is through.
-func (w *world) carryOut(work *law.Work) bool {
+// processWork reports whether the work is through.
+func (w *world) processWork(work *law.Work) bool {
 	w.beginWork(work)
 	moving := true
 	for _, c := range w.listCandidates(work) {
@@ -116,7 +116,7 @@ func (w *world) carryOut(work *law.Work) bool {
 }
 
 func (w *world) beginWork(work *law.Work) {
-	w.takeIn(work)
+	w.decideDelegations(work)
 	for _, scan := range work.Scans {
 		switch scan.Kind {
 		case law.ScanZones:
@@ -209,7 +209,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 					if len(work.Zones) == 0 || work.Zones[0].UID != scan.Zone {
 						c.came = true
 					}
-					if c.stands = !c.came; !scan.Name.IsZero() {
+					if c.exists = !c.came; !scan.Name.IsZero() {
 						c.at, _ = k.Owner.In(scan.Name)
 					}
 					found[c] = true
@@ -258,7 +258,7 @@ func (w *world) listCandidates(work *law.Work) []candidate {
 			return 1
 		case c.zone:
 			return 2
-		case c.stands:
+		case c.exists:
 			return 3
 		case c.Namespace == own:
 			return 4
@@ -286,7 +286,7 @@ func (w *world) askAgain(o object, work *law.Work) records.RecordAsk {
 			ask.Work = work.ID
 		}
 	}
-	ask.Stood = ask.Before != nil || r.placed.Reason == law.ReasonMoving
+	ask.Existed = ask.Before != nil || r.placed.Reason == law.ReasonMoving
 	return ask
 }
 
@@ -337,13 +337,13 @@ func (w *world) reconsiderZone(work *law.Work, c candidate) {
 	if z == nil || z.spec.UID != c.uid || !z.zone.Pending || z.spec.Terminating {
 		return
 	}
-	out := w.decideAnew(z)
+	out := w.decideAgain(z)
 	z.waits = out.Plan.Orphan
 	w.applyPlan(c.object, true, out.Plan, work)
 	w.countPendingCuts()
 }
 
-func (w *world) decideAnew(z *zoneObject) law.Outcome {
+func (w *world) decideAgain(z *zoneObject) law.Outcome {
 	before, spec := *z.zone, z.spec
 	ask := zones.ZoneAsk{Before: &before, Waits: z.waits, After: &spec, Cascade: true, Now: w.now, WorkID: w.makeUID("work")}
 	out := w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideZone(s, ask) })
@@ -396,7 +396,7 @@ func (w *world) decideParent(work *law.Work, z *zoneObject) law.Outcome {
 	spec.DS = zone.DS
 	ask := zones.ParentAsk{Zone: &zone, Spec: &spec, Work: cmp.Or(work, &law.Work{}), Now: w.now, WorkID: w.makeUID("work")}
 	if z.delegated != nil {
-		ask.Says = z.delegated.Message
+		ask.Message = z.delegated.Message
 	}
 	return w.decideAll(func(s *law.Seen) law.Outcome { return zones.DecideParent(s, ask) })
 }
@@ -421,8 +421,8 @@ func (w *world) countPendingCuts() {
 			continue
 		}
 		parent := *p.zone
-		ask := records.CutAsk{Parent: &parent, Owed: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
-		if h := w.findStanding(d.Child); h != nil {
+		ask := records.CutAsk{Parent: &parent, Pending: d, Now: w.now, Own: d.Own || d.Child.Namespace == parent.Namespace}
+		if h := w.findExisting(d.Child); h != nil {
 			ask.Own = d.Own || ask.Own && (h.Parent == nil || h.Parent.UID == parent.UID)
 			if h.CountedBy(&parent) && h.KeepsCut(w.readCountedCut(parent.UID, d.Child.UID)) {
 				continue // pending again after the hold
@@ -430,17 +430,17 @@ func (w *world) countPendingCuts() {
 		}
 		if ask.Cut = w.computeCut(&parent, d.Child); w.countsChild(&parent, d.Child) {
 			child := w.zones[object{d.Child.Namespace, d.Child.Name}].zone
-			ask.Holding, ask.DS = w.findStanding(d.Child), child.DS
+			ask.Holding, ask.DS = w.findExisting(d.Child), child.DS
 		}
-		standing := w.findGaining(d)
-		if standing != nil {
-			ask.Work, ask.WorkBy = standing.ID, standing.By
+		existing := w.findGaining(d)
+		if existing != nil {
+			ask.Work, ask.WorkBy = existing.ID, existing.By
 		}
 		out := w.decideAll(func(s *law.Seen) law.Outcome { return records.DecideCut(s, ask) })
 		if out.Refusal != nil {
 			panicInvariant("a cut is refused: %v", out.Refusal)
 		}
-		w.applyPlan(o, true, out.Plan, standing)
+		w.applyPlan(o, true, out.Plan, existing)
 	}
 }
 
@@ -458,7 +458,7 @@ func (w *world) findGaining(d law.PendingCut) *law.Work {
 	return nil
 }
 
-func (w *world) findStanding(zone law.Ref) *law.Holding {
+func (w *world) findExisting(zone law.Ref) *law.Holding {
 	z := w.zones[object{zone.Namespace, zone.Name}]
 	if z == nil || z.zone.UID != zone.UID || z.zone.Pending {
 		return nil
@@ -470,7 +470,7 @@ func (w *world) findStanding(zone law.Ref) *law.Holding {
 }
 
 func (w *world) countsChild(parent *law.Zone, child law.Ref) bool {
-	h := w.findStanding(child)
+	h := w.findExisting(child)
 	return h != nil && h.CountedBy(parent)
 }
 
@@ -504,7 +504,7 @@ func (w *world) countChild(parent *law.Zone, child law.Ref) *law.CountedCut {
 		return nil
 	}
 	z := w.zones[object{child.Namespace, child.Name}].zone
-	return w.findStanding(child).Counts(w.computeCut(parent, child), z.DS)
+	return w.findExisting(child).Counts(w.computeCut(parent, child), z.DS)
 }
 
 // listRRsets computes the RRsets of a zone from the record objects alone.

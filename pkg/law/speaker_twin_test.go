@@ -49,15 +49,15 @@ type nameClaim struct {
 // speech is another tenant's datum for a claimed name.
 type speech struct {
 	claim *nameClaim
-	said  *datum
-	// asked is the question, and via the datum that led from the name to said.
+	datum *datum
+	// asked is the question, and via the datum between the name and this one.
 	asked string
 	via   *datum
-	// cut is the delegation of the zone with said.
+	// cut is the delegation of the zone with datum.
 	cut *datum
 }
 
-func (w *world) tellVoice(o object, r *recordObject) *voice {
+func (w *world) describeVoice(o object, r *recordObject) *voice {
 	z := w.uniteRules(w.zones[object{r.placed.Zone.Namespace, r.placed.Zone.Name}].zone)
 	in := w.zones[object{z.Namespace, z.Name}]
 	v := &voice{namespace: o.Namespace, zone: z, own: o.Namespace == z.Namespace, came: r.record.Created, wrote: r.written,
@@ -91,8 +91,8 @@ func listShares(z *law.Zone, ns string, at name.Name, t rdata.Type) (meant bool,
 	return meant, shared
 }
 
-// tellZoneVoice returns the author of a delegation, or nil without a zone above.
-func (w *world) tellZoneVoice(z *law.Zone) *voice {
+// describeZoneVoice returns the author of a delegation, or nil without a zone above.
+func (w *world) describeZoneVoice(z *law.Zone) *voice {
 	up, ok := z.FQDN().Parent()
 	h := w.findEnclosing(z.View, up)
 	if !ok || h == nil {
@@ -139,7 +139,7 @@ func (w *world) buildForest() (dnsForest, map[object]*voice) {
 		if z.Pending || z.View != "" {
 			continue
 		}
-		in := f.addZone(z.FQDN(), &datum{owner: z.FQDN(), rtype: rdata.NS, by: w.tellZoneVoice(z)})
+		in := f.addZone(z.FQDN(), &datum{owner: z.FQDN(), rtype: rdata.NS, by: w.describeZoneVoice(z)})
 		own := &voice{namespace: z.Namespace, zone: z, own: true, came: w.zones[o].created, wrote: w.zones[o].created}
 		for _, ns := range z.Header.NameServers {
 			host, err := name.ParseIn(ns.Name, z.FQDN())
@@ -161,7 +161,7 @@ func (w *world) buildForest() (dnsForest, map[object]*voice) {
 			in.zone.Pending {
 			continue // the Record is between zones
 		}
-		v := w.tellVoice(o, r)
+		v := w.describeVoice(o, r)
 		voices[o] = v
 		for _, x := range r.record.Values {
 			target, _ := x.Target(v.zone.FQDN())
@@ -223,10 +223,10 @@ func (w *world) buildScene() *scene {
 func (w *world) rememberTenures(now []tenure) []tenure {
 	for _, x := range now {
 		i := slices.IndexFunc(w.tenures, func(was tenure) bool {
-			return was.namespace == x.namespace && was.name == x.name && was.given == x.given && was.until >= w.heard
+			return was.namespace == x.namespace && was.name == x.name && was.given == x.given && was.until >= w.received
 		})
 		if i < 0 {
-			if x.came < w.heard { // waited until now
+			if x.came < w.received { // waited until now
 				x.came = w.now.Unix()
 			}
 			w.tenures = append(w.tenures, x)
@@ -234,11 +234,11 @@ func (w *world) rememberTenures(now []tenure) []tenure {
 			w.tenures[i].until = x.until
 		}
 	}
-	w.heard = w.now.Unix()
+	w.received = w.now.Unix()
 	return w.tenures
 }
 
-func (w *world) hearSpeakers() (heard []speech) {
+func (w *world) hearSpeakers() (received []speech) {
 	all := w.buildScene()
 	for _, c := range all.claims {
 		l := &listener{scene: all, at: w.now.Unix(), claim: c}
@@ -258,9 +258,9 @@ func (w *world) hearSpeakers() (heard []speech) {
 			l.askFor("DMARC", nameBelow("_dmarc", up), rdata.TXT)
 			l.askFor("DKIM", nameBelow("s._domainkey", up), rdata.TXT)
 		}
-		heard = append(heard, l.heard...)
+		received = append(received, l.received...)
 	}
-	return heard
+	return received
 }
 
 // nameBelow returns labels below up; the zero name if too long.
@@ -271,10 +271,10 @@ func nameBelow(labels string, up name.Name) name.Name {
 
 type listener struct {
 	*scene
-	at    int64
-	claim *nameClaim
-	heard []speech
-	seen  map[string]bool
+	at       int64
+	claim    *nameClaim
+	received []speech
+	seen     map[string]bool
 }
 
 // askFor records others' data in an answer, and reports whether the type exists.
@@ -316,12 +316,12 @@ func (l *listener) judgeDatum(what string, d, via *datum) {
 	if d.by == nil || l.permitsDatum(d) || via != nil && l.choseTarget(via, d) {
 		return
 	}
-	if !slices.ContainsFunc(l.heard, func(s speech) bool { return s.said == d && s.asked == what && s.via == via }) {
-		s := speech{claim: l.claim, said: d, asked: what, via: via}
+	if !slices.ContainsFunc(l.received, func(s speech) bool { return s.datum == d && s.asked == what && s.via == via }) {
+		s := speech{claim: l.claim, datum: d, asked: what, via: via}
 		if z := l.forest[d.owner]; z != nil {
 			s.cut = z.cut
 		}
-		l.heard = append(l.heard, s)
+		l.received = append(l.received, s)
 	}
 }
 
@@ -418,9 +418,9 @@ func (l *listener) mindsPointer(from *datum, to name.Name) bool {
 }
 
 func (s *speech) classOf() string {
-	said, via, base := s.said, s.via, baseOf(s.said)
+	datum, via, base := s.datum, s.via, baseOf(s.datum)
 	age, where := "a younger ", " below"
-	if said.by.came <= s.claim.came {
+	if datum.by.came <= s.claim.came {
 		age = "an older "
 	}
 	if base == s.claim.name {
@@ -430,10 +430,10 @@ func (s *speech) classOf() string {
 	}
 	switch {
 	case via != nil && via.by.own && via.rtype == rdata.NS && via.owner == via.by.zone.FQDN():
-		if said.by.zone.UID != via.by.zone.UID {
+		if datum.by.zone.UID != via.by.zone.UID {
 			return "an address in a zone below of a server of the apex"
 		}
-		if len(said.by.shared) > 0 {
+		if len(datum.by.shared) > 0 {
 			return "a shared address of a server of the apex"
 		}
 		return "an address of a server of the apex"
@@ -443,28 +443,28 @@ func (s *speech) classOf() string {
 		return "what the tenant points to below its name"
 	case via != nil:
 		return "what NS of a third point to"
-	case said.by.ends:
+	case datum.by.ends:
 		return "a zone in its period"
-	case max(said.by.ruled, s.claim.ruled) > max(said.by.wrote, s.claim.came):
+	case max(datum.by.ruled, s.claim.ruled) > max(datum.by.wrote, s.claim.came):
 		return "what former rules let in"
-	case len(said.by.shared) > 0:
+	case len(datum.by.shared) > 0:
 		return "a shared record"
 	case len(s.claim.shared) > 0:
 		return "a record at a shared claim"
-	case said.by.moved || s.claim.moved:
+	case datum.by.moved || s.claim.moved:
 		return "what cascades brought"
-	case said.by.zone.UID != s.claim.zone.UID:
+	case datum.by.zone.UID != s.claim.zone.UID:
 		return "a record above the zone of the claim"
-	case said == s.cut:
+	case datum == s.cut:
 		return age + "zone" + where
-	case said.owner != base:
+	case datum.owner != base:
 		return age + "underscore name or wildcard" + where
-	case said.rtype == rdata.NS || said.rtype == rdata.DNAME || said.rtype == rdata.DS:
+	case datum.rtype == rdata.NS || datum.rtype == rdata.DNAME || datum.rtype == rdata.DS:
 		return age + "cut" + where
-	case said.rtype == rdata.CNAME && s.asked == "CAA":
+	case datum.rtype == rdata.CNAME && s.asked == "CAA":
 		return age + "CAA" + where
 	}
-	return age + said.rtype.String() + where
+	return age + datum.rtype.String() + where
 }
 
 func baseOf(d *datum) name.Name {
@@ -477,7 +477,7 @@ func baseOf(d *datum) name.Name {
 }
 
 func (s *speech) describeSpeech() string {
-	text := fmt.Sprintf("%s: %s %s of %s for %s of %s", s.classOf(), s.said.owner, s.said.rtype, s.said.by.namespace, s.claim.name,
+	text := fmt.Sprintf("%s: %s %s of %s for %s of %s", s.classOf(), s.datum.owner, s.datum.rtype, s.datum.by.namespace, s.claim.name,
 		s.claim.namespace)
 	if s.via != nil {
 		text += fmt.Sprintf(", by %s %s of %s", s.via.owner, s.via.rtype, s.via.by.namespace)
@@ -485,9 +485,9 @@ func (s *speech) describeSpeech() string {
 	return text
 }
 
-func describeHeard(heard []speech) string {
+func describeReceived(received []speech) string {
 	asked := map[string][]string{}
-	for _, s := range heard {
+	for _, s := range received {
 		if k := s.describeSpeech(); !slices.Contains(asked[k], s.asked) {
 			asked[k] = append(asked[k], s.asked)
 		}

@@ -221,9 +221,9 @@ func TestSpeakers_openClassesAreMet(t *testing.T) {
 		t.Fatal(err)
 	}
 	met := map[string]bool{}
-	for _, told := range strings.Split(string(text), "\nhear\n----\n")[1:] {
-		told, _, _ = strings.Cut(told, "\n\n")
-		for line := range strings.Lines(told) {
+	for _, reported := range strings.Split(string(text), "\nhear\n----\n")[1:] {
+		reported, _, _ = strings.Cut(reported, "\n\n")
+		for line := range strings.Lines(reported) {
 			class, _, ok := strings.Cut(line, ": ")
 			if met[class] = true; ok && openClasses[class] == "" {
 				t.Errorf("%q is heard in speakers.txt, and is no open class", class)

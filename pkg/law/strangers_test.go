@@ -54,8 +54,8 @@ var strangerExemptions = []exemption{
 		script: "own rules a: *.x; cert: _acme-challenge.*.x|own writes *.x A|a writes y.x A|cert writes _acme-challenge.y.x TXT|" +
 			"a deletes y.x A",
 		exempts: func(c *comparison, d *datum) bool {
-			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.news, func(x law.News) bool {
-				return x.Reason == law.NewsNameHidden && x.Namespace == "" && x.Name.Encloses(c.name)
+			return d.owner.IsWildcard() && slices.ContainsFunc(c.actual.notices, func(x law.Notice) bool {
+				return x.Reason == law.NoticeNameHidden && x.Namespace == "" && x.Name.Encloses(c.name)
 			})
 		}},
 	{what: "told pointer", why: "own reads in the answer to its pointer that a tenant has the host, or in an Event that one has taken " +
@@ -63,7 +63,7 @@ var strangerExemptions = []exemption{
 		script: "own rules a: *|own writes y MX x|a writes x A",
 		exempts: func(c *comparison, d *datum) bool {
 			return c.title.kind == titlePointer && (c.actual.warned[d.from] ||
-				slices.Contains(c.actual.news, law.News{Reason: law.NewsHostTaken, Name: c.name}))
+				slices.Contains(c.actual.notices, law.Notice{Reason: law.NoticeHostTaken, Name: c.name}))
 		}},
 	{what: "above", why: "a name that nobody reserves is claimed with CAA, challenges and wildcards, which speak for all below: without " +
 		"them its holder renews no certificate. The rule's author reserves that name, too (S4.20)",
@@ -94,8 +94,8 @@ var strangerExemptions = []exemption{
 
 // hadRule reports whether a stranger had a rule for the name, despite the title, when writing the datum.
 func (c *comparison) hadRule(d *datum) bool {
-	since, stands := c.actual.stands[d.from]
-	return stands && slices.Contains(c.strangers, d.from.Namespace) && c.inquest.actual[since].hasRule(d.from.Namespace, c.name, c.title)
+	since, exists := c.actual.existing[d.from]
+	return exists && slices.Contains(c.strangers, d.from.Namespace) && c.inquest.actual[since].hasRule(d.from.Namespace, c.name, c.title)
 }
 
 func (c *comparison) isExempt(d *datum) bool {
@@ -107,8 +107,8 @@ func (t title) isGiven() bool { return t.kind == titleNamed || t.kind == titleKe
 
 // endsSoon reports whether a datum's period runs, or a rule change's cascade has not reached the datum.
 func (c *comparison) endsSoon(d *datum) bool {
-	since, stands := c.actual.stands[d.from]
-	return d.ends || d.from == (object{}) && d.by.ends || stands && since < c.actual.ruled && !c.actual.settled
+	since, exists := c.actual.existing[d.from]
+	return d.ends || d.from == (object{}) && d.by.ends || exists && since < c.actual.ruled && !c.actual.settled
 }
 
 // holderComes reports whether a holder wrote a Record at a stranger's name since the change of rules. A guest's
@@ -117,7 +117,7 @@ func (c *comparison) holderComes(d *datum) bool {
 	return slices.ContainsFunc(c.actual.forest.listData(), func(x *datum) bool {
 		guest := x.by != nil && x.by.meant && !x.by.own && strings.Contains(x.owner.String(), "_")
 		return x.by != nil && !guest && x.from != (object{}) && slices.Contains(c.title.holders, x.by.namespace) &&
-			baseOf(x) == baseOf(d) && c.actual.stands[x.from] >= c.actual.ruled
+			baseOf(x) == baseOf(d) && c.actual.existing[x.from] >= c.actual.ruled
 	})
 }
 
@@ -240,9 +240,9 @@ func drawAct(r *rand.Rand, before script) string {
 		return fmt.Sprintf("%s changes deletes %s A, writes %s CNAME w", by, at, at)
 	}
 	words := []string{pickOne(r, scriptWriters), "writes", pickOne(r, scriptPrefixes) + pickOne(r, scriptNames)}
-	said := strings.Fields(pickOne(r, scriptSayings))
-	words = append(words, said...)
-	if strings.Contains("CNAME MX SRV SVCB HTTPS NS", said[0]) && r.IntN(2) == 0 {
+	messages := strings.Fields(pickOne(r, scriptSayings))
+	words = append(words, messages...)
+	if strings.Contains("CNAME MX SRV SVCB HTTPS NS", messages[0]) && r.IntN(2) == 0 {
 		words = append(words, pickOne(r, scriptTargets))
 	}
 	if r.IntN(6) == 0 {
@@ -312,13 +312,13 @@ func TestStrangers(t *testing.T) {
 	if os.Getenv("KUBIZONE_TEST_LONG") != "" {
 		scripts = 20_000
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for seed := range scripts {
 		s := drawScript(seed)
 		for _, l := range s.listLosses() {
-			if !told[l.class] {
+			if !reported[l.class] {
 				t.Errorf("script %d has a hole:\n%s", seed, s.shortenScript(l.class).describeLosses(l.class))
-				told[l.class] = true
+				reported[l.class] = true
 			}
 		}
 	}

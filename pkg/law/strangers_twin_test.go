@@ -95,7 +95,7 @@ func (q *inquest) listTitles(i int) (all []title) {
 			all = append(all, title{titleZone, z.FQDN(), []string{z.Namespace}, q.sinceZone(i, z)})
 		}
 	}
-	for _, o := range sortedObjects(m.stands) {
+	for _, o := range sortedObjects(m.existing) {
 		if t, ok := m.titleOf(o); ok {
 			all = append(all, t)
 		}
@@ -186,10 +186,10 @@ func (q *inquest) listGuestTitles(i int) []title {
 
 func (m *moment) titleOf(o object) (title, bool) {
 	d := m.findDatum(o)
-	if d == nil || d.by.meant && !d.by.own || d.ends || m.stands[o] < m.ruled && !m.settled {
+	if d == nil || d.by.meant && !d.by.own || d.ends || m.existing[o] < m.ruled && !m.settled {
 		return title{}, false
 	}
-	t := title{titleClaim, baseOf(d), []string{o.Namespace}, m.stands[o]}
+	t := title{titleClaim, baseOf(d), []string{o.Namespace}, m.existing[o]}
 	if d.by.own {
 		if t.kind = titleOwn; strings.Contains(d.owner.String(), "_") {
 			t.kind, t.name = titleLabel, d.owner
@@ -319,7 +319,7 @@ func (q *inquest) playWithout(strangers []string, since int) []*moment {
 	without := map[int]bool{}
 	for j, line := range q.script {
 		by, _, _ := strings.Cut(line, " ")
-		without[j] = slices.Contains(strangers, by) && j > since && !q.script.stoodAt(j, since)
+		without[j] = slices.Contains(strangers, by) && j > since && !q.script.existedAt(j, since)
 	}
 	maps.DeleteFunc(without, func(_ int, left bool) bool { return !left })
 	if len(without) == 0 {
@@ -332,8 +332,8 @@ func (q *inquest) playWithout(strangers []string, since int) []*moment {
 	return q.plays[key]
 }
 
-// stoodAt reports whether an act is at or below a name where its namespace had written before the title.
-func (s script) stoodAt(j, since int) bool {
+// existedAt reports whether an act is at or below a name where its namespace had written before the title.
+func (s script) existedAt(j, since int) bool {
 	by, at := strings.Fields(s[j])[0], scriptBase(ownerOfAct(s[j]))
 	return slices.ContainsFunc(s[:min(since+1, j)], func(line string) bool {
 		f := strings.Fields(line)
@@ -443,12 +443,12 @@ func (c *comparison) isOwnTitle() bool {
 
 // compareAnswers records strangers' data in answers for the name, and data missing because of them.
 func (c *comparison) compareAnswers() {
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	for _, q := range c.listQuestions() {
 		is, without := c.actual.forest.readName(q.name, q.rtype), c.other.forest.readName(q.name, q.rtype)
 		for _, d := range is.read {
-			if k := d.describeDatum(); !said[k] && !hasDatum(without.read, d) && c.isStrange(d) {
-				said[k] = true
+			if k := d.describeDatum(); !reported[k] && !hasDatum(without.read, d) && c.isStrange(d) {
+				reported[k] = true
 				c.noteTitle("a stranger speaks "+c.speaksAt(d), "%s is read (%s %s)", k, q.name, q.rtype)
 			}
 		}
@@ -456,8 +456,8 @@ func (c *comparison) compareAnswers() {
 			continue
 		}
 		for _, d := range without.read {
-			if k := d.describeDatum(); !said["no "+k] && !hasDatum(is.read, d) && c.isMissed(d) {
-				said["no "+k] = true
+			if k := d.describeDatum(); !reported["no "+k] && !hasDatum(is.read, d) && c.isMissed(d) {
+				reported["no "+k] = true
 				c.noteTitle("silenced", "%s is not read (%s %s)", k, q.name, q.rtype)
 			}
 		}
@@ -472,11 +472,11 @@ func (m *moment) hasGuest(n name.Name) bool {
 
 // isMissed reports whether a datum hidden by strangers exists. Refused data were recorded before.
 func (c *comparison) isMissed(d *datum) bool {
-	_, stands := c.actual.stands[d.from]
+	_, exists := c.actual.existing[d.from]
 	if d.from == (object{}) {
-		stands = c.actual.forest[d.owner] != nil
+		exists = c.actual.forest[d.owner] != nil
 	}
-	return stands && d.by != nil && !slices.Contains(c.strangers, d.by.namespace) && !c.isExempt(d)
+	return exists && d.by != nil && !slices.Contains(c.strangers, d.by.namespace) && !c.isExempt(d)
 }
 
 type question struct {

@@ -42,7 +42,7 @@ const (
 type actor struct {
 	*movingWorld
 	// These are the acts since when each Record is adopted, or waits.
-	stands, waits map[object]int
+	existing, waits map[object]int
 	// warned are the Records whose last write warned of another namespace at the target (S4.18), and namespaces
 	// with names whose last write or deletion warned of a hidden name.
 	warned map[object]bool
@@ -54,19 +54,19 @@ type moment struct {
 	forest  dnsForest
 	zones   []*law.Zone
 	// settled: no work is pending.
-	settled       bool
-	stands, waits map[object]int
+	settled         bool
+	existing, waits map[object]int
 	// annotated are the Records with the annotation of S2.14; warned is the actor's.
 	annotated, warned map[object]bool
 	ruled             int
-	lockers           []string   // the namespaces whose moves lock names
-	news              []law.News // world.news
+	lockers           []string     // the namespaces whose moves lock names
+	notices           []law.Notice // world.notices
 	// unruled are adopted Records in no period, without a rule.
 	unruled []object
 }
 
 func (s script) playScript(without map[int]bool) []*moment {
-	x := &actor{movingWorld: newMovingWorld(false), stands: map[object]int{}, waits: map[object]int{}, warned: map[object]bool{}}
+	x := &actor{movingWorld: newMovingWorld(false), existing: map[object]int{}, waits: map[object]int{}, warned: map[object]bool{}}
 	var out []*moment
 	for i, line := range s {
 		x.now = x.now.Add(time.Second)
@@ -186,7 +186,7 @@ func (x *actor) carryOn(to string) {
 
 func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 	m := &moment{refusal: refusal, settled: len(x.outbox) == 0, warned: maps.Clone(x.warned), annotated: map[object]bool{},
-		ruled: x.ruled, news: slices.Clone(x.news)}
+		ruled: x.ruled, notices: slices.Clone(x.notices)}
 	m.forest, _ = x.buildForest()
 	for _, o := range sortedObjects(x.zones) {
 		z := x.zones[o].zone
@@ -201,9 +201,9 @@ func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 		}
 	}
 	for o, r := range x.records {
-		stands := r.placed.Zone != nil || r.placed.Reason == law.ReasonMoving
-		noteSince(x.stands, o, i, stands)
-		noteSince(x.waits, o, i, !stands && r.record.View == "")
+		exists := r.placed.Zone != nil || r.placed.Reason == law.ReasonMoving
+		noteSince(x.existing, o, i, exists)
+		noteSince(x.waits, o, i, !exists && r.record.View == "")
 		m.annotated[o] = r.record.WaitsOnConflict
 		if z := r.placed.Zone; z != nil && m.settled && r.placed.Reason != law.ReasonDelegationWithdrawn {
 			in := x.uniteRules(x.zones[object{z.Namespace, z.Name}].zone)
@@ -212,10 +212,10 @@ func (x *actor) lookAround(i int, refusal *law.Refusal) *moment {
 			}
 		}
 	}
-	for _, since := range []map[object]int{x.stands, x.waits} {
+	for _, since := range []map[object]int{x.existing, x.waits} {
 		maps.DeleteFunc(since, func(o object, _ int) bool { return x.records[o] == nil })
 	}
-	m.stands, m.waits = maps.Clone(x.stands), maps.Clone(x.waits)
+	m.existing, m.waits = maps.Clone(x.existing), maps.Clone(x.waits)
 	return m
 }
 

@@ -25,38 +25,38 @@ import (
 func (w *world) checkAll() []string {
 	var wrong []string
 	report := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	standing := map[string]*law.Zone{}
+	existing := map[string]*law.Zone{}
 	for _, z := range w.zones {
 		if !z.zone.Pending {
-			standing[z.zone.UID] = z.zone
+			existing[z.zone.UID] = z.zone
 		}
 	}
 	for o, z := range w.zones {
 		if !z.zone.Pending {
-			w.checkZone(o, z, standing, report)
+			w.checkZone(o, z, existing, report)
 		}
 	}
 	for k, v := range w.facts {
 		switch k.Kind {
 		case law.KindHolding:
 			h := v.(*law.Holding)
-			z := standing[h.UID]
+			z := existing[h.UID]
 			if z == nil || z.View != k.View || z.FQDN() != k.Name {
 				report("S1.5: %s is held by zone %s, which does not stand there", k.Name, h.Ref.UID)
 			}
 		case law.KindLastSerial:
 		case law.KindWithdrawal:
-			if standing[k.Object] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Object }) {
+			if existing[k.Object] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Object }) {
 				report("zone %s is gone and its key %v is not", k.Object, k)
 			}
 		default:
-			if standing[k.Zone] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Zone }) {
+			if existing[k.Zone] == nil && !slices.ContainsFunc(w.outbox, func(x *law.Work) bool { return x.Purge == k.Zone }) {
 				report("zone %s is gone and its key %v is not", k.Zone, k)
 			}
 		}
 	}
 	w.checkHolds(report)
-	w.checkDelegations(standing, report)
+	w.checkDelegations(existing, report)
 	want := map[waitKey]bool{}
 	for o, r := range w.records {
 		if (r.placed.Zone == nil) != (r.waits != nil) {
@@ -65,7 +65,7 @@ func (w *world) checkAll() []string {
 		for _, k := range waitKeys(r.waits, o, false) {
 			want[k] = true
 		}
-		if r.placed.Zone != nil && standing[r.placed.Zone.UID] == nil && len(w.outbox) == 0 {
+		if r.placed.Zone != nil && existing[r.placed.Zone.UID] == nil && len(w.outbox) == 0 {
 			report("S2.5: record %s stands in zone %s, which is gone", o, r.placed.Zone.UID)
 		}
 	}
@@ -81,7 +81,7 @@ func (w *world) checkAll() []string {
 		report("waiting: keys %v, objects %v", w.waiting, want)
 	}
 	for uid := range w.views {
-		if standing[uid] == nil && len(w.outbox) == 0 {
+		if existing[uid] == nil && len(w.outbox) == 0 {
 			report("a journal of the gone zone %s", uid)
 		}
 	}
@@ -89,7 +89,7 @@ func (w *world) checkAll() []string {
 	return wrong
 }
 
-func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zone, report func(string, ...any)) {
+func (w *world) checkZone(o object, zo *zoneObject, existing map[string]*law.Zone, report func(string, ...any)) {
 	z := zo.zone
 	h := w.holdingOf(z)
 	if h == nil || h.UID != z.UID {
@@ -100,7 +100,7 @@ func (w *world) checkZone(o object, zo *zoneObject, standing map[string]*law.Zon
 		report("S3.5: zone %s is %s, and its holding says %+v", o, zo.delegated.Reason, h.Withdrawn)
 	}
 	if len(w.outbox) == 0 {
-		w.checkAbove(o, z, h, standing, report)
+		w.checkAbove(o, z, h, existing, report)
 	}
 	rrsets := 0
 	for k, v := range w.facts {
@@ -290,7 +290,7 @@ func (w *world) checkDeletions(o object, z *law.Zone, h *law.Holding, report fun
 }
 
 // S3.5: the nearest zone above decides, and whether the zone was established.
-func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[string]*law.Zone, report func(string, ...any)) {
+func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, existing map[string]*law.Zone, report func(string, ...any)) {
 	var enclosing *law.Holding
 	if up, ok := z.FQDN().Parent(); ok {
 		enclosing = w.findEnclosing(z.View, up)
@@ -303,7 +303,7 @@ func (w *world) checkAbove(o object, z *law.Zone, h *law.Holding, standing map[s
 	}
 	var parent, withdrawn string
 	if enclosing != nil {
-		p := w.uniteRules(standing[enclosing.UID])
+		p := w.uniteRules(existing[enclosing.UID])
 		delegates := slices.ContainsFunc(p.Rules, func(r rules.Rule) bool {
 			return (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, o.Namespace)) &&
 				slices.ContainsFunc(r.Zones, func(x pattern.Pattern) bool { return givesZone(p, x, z.FQDN(), o.Namespace) })
@@ -463,7 +463,7 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 		if c.zone.UID != child || c.zone.Pending {
 			continue
 		}
-		if h := w.findStanding(c.zone.Ref); h != nil && h.CountedBy(parent) && h.DS && servers {
+		if h := w.findExisting(c.zone.Ref); h != nil && h.CountedBy(parent) && h.DS && servers {
 			want = c.zone.DS
 		}
 		return got, want
@@ -473,7 +473,7 @@ func (w *world) derivedDS(parent *law.Zone, child string, cut *law.CountedCut) (
 
 func (w *world) heldChild(uid string) *law.Holding {
 	for _, c := range w.zones {
-		if h := w.findStanding(c.zone.Ref); c.zone.UID == uid && h != nil && h.Held != nil {
+		if h := w.findExisting(c.zone.Ref); c.zone.UID == uid && h != nil && h.Held != nil {
 			return h
 		}
 	}
@@ -557,7 +557,7 @@ func (w *world) checkSettled() []string {
 				report("S3.5: zone %s ended, and that is not through", o)
 			}
 			if !z.spec.Terminating {
-				if out := w.decideAnew(z); !out.Plan.Zone.Zone.Pending {
+				if out := w.decideAgain(z); !out.Plan.Zone.Zone.Pending {
 					report("pending zone %s was forgotten", o)
 				}
 			}

@@ -101,7 +101,7 @@ func (s *siege) writeRules(byZones, records bool, lacks int, grace int64, now []
 	zoneRule.Zones = zoneRule.Zones[min(lacks, len(zoneRule.Zones)):]
 	recordRule.Records = recordRule.Records[min(lacks, len(recordRule.Records)):]
 	for _, p := range s.safe { // a withdrawal not yet executed takes the current period
-		if slices.ContainsFunc(p.why, s.hasOwed) {
+		if slices.ContainsFunc(p.why, s.hasPending) {
 			p.until = min(p.until, s.ran+grace)
 		}
 	}
@@ -159,7 +159,7 @@ func (s *siege) writeRules(byZones, records bool, lacks int, grace int64, now []
 	}
 }
 
-func (s *siege) hasOwed(id string) bool {
+func (s *siege) hasPending(id string) bool {
 	return slices.ContainsFunc(s.outbox, func(w *law.Work) bool { return w.ID == id })
 }
 
@@ -248,7 +248,7 @@ func (s *siege) carryOutNext() {
 	}
 	i := slices.IndexFunc(s.outbox, func(w *law.Work) bool { return w.By == next })
 	work := s.outbox[i]
-	through := s.carryOut(work)
+	through := s.processWork(work)
 	if s.outbox = slices.Delete(s.outbox, i, i+1); !through {
 		s.outbox = append(s.outbox, work)
 		return
@@ -281,13 +281,13 @@ func (s *siege) checkPromises(what string) {
 			delete(s.safe, uid)
 			continue
 		}
-		stands := false
+		exists := false
 		if r := s.world.records[p.object]; p.record && r != nil && r.record.UID == uid {
-			stands = r.placed.Zone != nil && r.placed.Zone.UID == p.from
+			exists = r.placed.Zone != nil && r.placed.Zone.UID == p.from
 		} else if z := s.world.zones[p.object]; !p.record && z != nil && z.spec.UID == uid {
-			stands = !z.zone.Pending
+			exists = !z.zone.Pending
 		}
-		if !stands {
+		if !exists {
 			s.t.Fatalf("%s: S3.5: %s at %s ended %d s before its time", what, p.object, p.at, p.until-s.ran)
 		}
 	}

@@ -26,14 +26,15 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting has the keys of an object that waits.
+// Waiting has the index keys of an object that waits.
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // target of the zoneRef
 	// Moves: on its way to another zone (S2.9).
 	Moves bool
-	// KeptOut held the name when the record began to wait by annotation (S2.15). No client reads this key (S1.8).
+	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client reads
+	// it (S1.8).
 	KeptOut string
 }
 
@@ -43,20 +44,21 @@ type Work struct {
 	Reason string `json:"reason"`
 	View   string `json:"view"`
 	Scans  []Scan `json:"scans"`
-	// Zones have a StandingWork with this ID until the work is through.
+	// Zones have a StandingWork with this ID until the work is done.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked: no zone has a mark, and each step is delivered as it comes (S7.2). By is the zone's namespace.
+	// Unmarked is true if no zone has a mark, so that each step is delivered when written (S7.2). By is then the zone's
+	// namespace.
 	Unmarked bool `json:"unmarked,omitempty"`
 	// Purge is the uid of a removed zone, whose internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
-	// Ended is that zone, if pending: a rule may make it anew when the work is through (S3.7).
+	// Ended is that zone, if pending: a rule may recreate it when the work is done (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends: the zone ended, or went while its end was due; zones below without a rule end, too (S3.8).
+	// Ends is true if the zone ended, or went while its end was due. Zones below without a rule then end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
-	// Releases are namespaces whose withdrawals in Releasing end with the work (S2.5).
+	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is the base name where data without a rule gives way (S2.13).
+	// Yields is the base name where data that no rule allows gives way (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the former header, for Delivery to withdraw.
 	Had *content.Header `json:"had,omitempty"`
@@ -65,18 +67,17 @@ type Work struct {
 	// Times counts extensions, each of which restarts the runner.
 	Times int `json:"times,omitempty"`
 	// Damaged are unreadable records, for which the item stays.
-	Damaged []Ref `json:"damaged,omitempty"`
-	// TakesIn is StandingWork.TakesIn at the beginning.
+	Damaged []Ref  `json:"damaged,omitempty"`
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
 	// Runner is the server of a longer work.
 	Runner string `json:"runner,omitempty"`
-	// Cursor is the progress, nil at the beginning: another server goes on from there.
+	// Cursor is the progress, nil at the beginning. Another server can go on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
-// Cursor is the last decided candidate, in their order.
+// Cursor is the last decided candidate, in the order of candidates.
 type Cursor struct {
 	Times int `json:"times,omitempty"`
 	// Moved: all moving records have moved; the others follow.
@@ -102,7 +103,7 @@ type ScanKind string
 const (
 	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is a removed zone's.
 	ScanMembers ScanKind = "members"
-	// ScanWaiting: objects waiting at or (not Exact) below (View, Name).
+	// ScanWaiting: objects waiting at (View, Name), and below unless Exact.
 	ScanWaiting ScanKind = "waiting"
 	// ScanReferring: objects waiting for the zone object Target and, with (View, Name) of that zone, zones elsewhere
 	// that refer to it (RefersFrom).
@@ -112,7 +113,7 @@ const (
 	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below (View,
 	// Name) or for Target, at the cost of these namespaces alone.
 	ScanNamespaces ScanKind = "namespaces"
-	// ScanZones: the zones strictly below (View, Name), with At also there, whose parent may have changed.
+	// ScanZones: the zones strictly below (View, Name), with At also the zone there, whose parent may have changed.
 	ScanZones ScanKind = "zones"
 )
 
@@ -140,8 +141,8 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes b. above is the nearest zone above b in the scan, nil if at or
-// above the scan's name. A zone known to be below another is left to that one (S3.4).
+// Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan, nil if that
+// is at or above the scan's name. A zone known to be below another is decided with that one (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -149,8 +150,8 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Of(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target and is not below
-// (S1.6).
+// RefersFrom reports whether the scan includes the zone at (view, fqdn) because it refers to Target from outside the
+// scanned subtree (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))

@@ -38,10 +38,10 @@ type world struct {
 
 	now time.Time
 	uid int
-	// tenures are from the last hearSpeakers, at time heard (speaker_twin_test.go).
-	tenures []tenure
-	heard   int64
-	news    []law.News
+	// tenures are from the last hearSpeakers, at time received (speaker_twin_test.go).
+	tenures  []tenure
+	received int64
+	notices  []law.Notice
 	// quick skips the proofs of each decision.
 	quick bool
 	asked int
@@ -319,8 +319,8 @@ func writeFingerprint(v any) string {
 	return string(b)
 }
 
-// standing is the cascade of the step, nil for a client's write.
-func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.Work) {
+// existing is the cascade of the step, nil for a client's write.
+func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, existing *law.Work) {
 	for _, x := range plan.Writes {
 		switch x.Key.Kind {
 		case law.KindHolding, law.KindOwner, law.KindCount, law.KindMember, law.KindLastSerial, law.KindCut, law.KindRules,
@@ -343,9 +343,9 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.W
 	for _, k := range waitKeys(plan.Orphan, o, isZone) {
 		w.waiting[k] = true
 	}
-	for _, owed := range []*law.Work{plan.Work} {
-		if owed != nil {
-			work := *owed
+	for _, pending := range []*law.Work{plan.Work} {
+		if pending != nil {
+			work := *pending
 			if i := slices.IndexFunc(w.outbox,
 				func(x *law.Work) bool { return x.ID == work.ID }); i >= 0 { // a Delegation's works are one item
 				w.outbox[i] = &work
@@ -360,11 +360,11 @@ func (w *world) applyPlan(o object, isZone bool, plan *law.Plan, standing *law.W
 		}
 	}
 	if plan.Zone != nil {
-		w.applyZone(plan.Zone, standing)
+		w.applyZone(plan.Zone, existing)
 	}
 }
 
-func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
+func (w *world) applyZone(c *law.ZoneChange, existing *law.Work) {
 	o := object{c.Zone.Namespace, c.Zone.Name}
 	z := w.zones[o]
 	if c.Gone {
@@ -376,7 +376,7 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	if z == nil {
 		panicInvariant("plan for zone %s, which is not there", o)
 	}
-	w.news = append(w.news, c.News...)
+	w.notices = append(w.notices, c.Notices...)
 	before := z.zone
 	after := *c.Zone
 	if c.Delegated != nil {
@@ -410,10 +410,10 @@ func (w *world) applyZone(c *law.ZoneChange, standing *law.Work) {
 	} else if after.Pending || c.Holding.Held == nil {
 		delete(w.holds, after.UID)
 	}
-	if standing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works,
-		func(x law.StandingWork) bool { return x.ID == standing.ID }) &&
-		!slices.ContainsFunc(standing.Zones, func(p law.Place) bool { return p.UID == after.UID }) {
-		standing.Zones = append(standing.Zones, law.Place{Ref: after.Ref, View: after.View, FQDN: after.FQDN()})
+	if existing != nil && !after.Pending && slices.ContainsFunc(c.Holding.Works,
+		func(x law.CascadeMark) bool { return x.ID == existing.ID }) &&
+		!slices.ContainsFunc(existing.Zones, func(p law.Place) bool { return p.UID == after.UID }) {
+		existing.Zones = append(existing.Zones, law.Place{Ref: after.Ref, View: after.View, FQDN: after.FQDN()})
 	}
 }
 
@@ -480,7 +480,7 @@ func (w *world) putRecord(r law.Record) (*law.Plan, *law.Refusal) {
 	if was != nil {
 		r.UID, r.Created, r.Terminating = was.record.UID, was.record.Created, was.record.Terminating
 		ask.Before, ask.Waits = was.readContribution(), was.waits
-		ask.Stood = was.placed.Reason == law.ReasonMoving
+		ask.Existed = was.placed.Reason == law.ReasonMoving
 		ask.SamePlace = was.record.DomainName == r.DomainName && was.record.View == r.View &&
 			(was.record.Type == rdata.DS) == (r.Type == rdata.DS) &&
 			writeFingerprint(was.record.ZoneRef) == writeFingerprint(r.ZoneRef)

@@ -22,7 +22,7 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings take effect without a decision.
+// ZoneSettings are settings that take effect without a decision.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
@@ -31,8 +31,8 @@ type ZoneSettings struct {
 	Grace int64
 	// HasClass: the object names a class.
 	HasClass bool
-	// MaxDeletePercent of RRsets may go at once by own. Publish is the serial of kubi.zone/publish-deletions; nil: none
-	// (S7.5).
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the serial
+	// in kubi.zone/publish-deletions; nil for none (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
@@ -41,8 +41,8 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules decide about records and zones, which are decided again after a change (ChangedRules, S2.5): a setting read
-// by decisions about records belongs here.
+// ZoneRules are the settings that decisions about records and zones read. A change has these decided again
+// (ChangedRules, S2.5), so a new setting for such a decision belongs here.
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
@@ -54,25 +54,26 @@ type Zone struct {
 	Ref
 	View   string
 	Header content.Header
-	// Made are the RRsets of spec.nameServers, MadeNames its hosts at or below the apex, all own (S6.2). Complete fills
-	// both.
+	// Made are the RRsets of spec.nameServers, MadeNames its hosts at or below the apex, all own names (S6.2). Complete
+	// sets both fields.
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending: no name, waiting for ZoneRef, or for a rule at Wanted after its end (S3.2).
+	// Pending is true for a zone without a name, which waits for ZoneRef, or after its end for a rule at Wanted (S3.2).
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending: a pending zone that ended, until its data is released. It cannot be made anew before: its uid names the
-	// keys to remove.
+	// Ending is true for a pending zone that ended, until its data is released. Only afterwards can it be recreated:
+	// its uid is in the keys to remove.
 	Ending bool
-	// Served: delegated and servable, and no class has data of the zone. Settled content is Ready then (S6.13).
+	// Served is true if the zone is delegated and servable, and no class has its data. Settled content is Ready then
+	// (S6.13).
 	Served bool
-	// ClassNameServers: every class has its own name servers, so apex NS are not delivered (S6.15).
+	// ClassNameServers is true if every class has its own name servers, so that apex NS are not delivered (S6.15).
 	ClassNameServers bool
 
 	Serial serial.Serial
-	// SettledSerial was delivered at the last write.
+	// SettledSerial is the serial delivered at the last write.
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
@@ -80,7 +81,7 @@ type Zone struct {
 	Rows, RRsets int
 	Deletions    Deletions
 
-	// given are the rules of Delegations (RuledFor).
+	// given are the rules of Delegations, set by RuledFor.
 	given []rules.Rule
 }
 
@@ -113,8 +114,8 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone is the namespace's, or has a rule for it. To others it is absent (S2.3): refusals
-// tell no names (S1.8).
+// knownTo reports whether the zone belongs to the namespace, or has a rule for it. To others the zone is absent (S2.3):
+// refusals tell no names (S1.8).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -127,8 +128,8 @@ func (z *Zone) knownTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose records are decided again (S2.5). None, but changed, means all: another
-// limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
+// ChangedRules returns the namespaces whose records are decided again (S2.5). An empty list with changed true means
+// all: another limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -160,7 +161,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names, sorted, that the Zone's rules name for other namespaces than before: data there is
+// ChangedNames returns the names, sorted, that the Zone's rules reserve for other namespaces than before. Data there is
 // decided again (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
@@ -191,7 +192,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules identifies a namespace's rules for records or zones in z, a result of RuledFor.
+// DigestRules returns a digest of a namespace's rules for records, or for zones, in z, a result of RuledFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.given) {
@@ -218,26 +219,26 @@ func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions has the brake's numbers (S7.5).
+// Deletions has the numbers behind a hold (S7.5). They change with the Zone's object alone.
 type Deletions struct {
 	// Own is the number of RRsets added by own, less those removed. Only differences matter.
 	Own int
 	// Since is the beginning of the present period, unix seconds.
 	Since int64
-	// Least has the least numbers of the present period and the two before, without the content since the last write.
+	// Least has the least stocks of the present period and the two before, without the content since the last write.
 	Least [3]Stock
-	// Most is the stock at the greatest Own of the present period; nil: removals were let through beforehand (S7.9).
+	// Most is the stock at the greatest Own of the present period; nil if removals were let through beforehand (S7.9).
 	Most *Stock
 }
 
-// Stock is a number of RRsets, with Own as in Deletions.
+// Stock is the number of RRsets at a time, with the Deletions.Own of that time.
 type Stock struct {
 	RRsets int `json:"rrsets"`
 	Own    int `json:"own"`
 }
 
-// TypesAt counts the types at a name, with the SOA, spec.nameServers, and NS at each apex, which needs it. It modifies
-// types.
+// TypesAt returns the number of types at a name: types, those of spec.nameServers, and at the apex SOA and NS, which
+// every zone needs. It modifies types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -249,15 +250,15 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations have a key for each namespace (S4.3), so a decision reads one. The keys change only with the
-// Zone object (I5). The number of Delegations in the holding saves other zones that fact.
+// Rules of Delegations have a key for each namespace (S4.3), so a decision reads a single key. The keys change only
+// with the Zone object (I5). If the holding counts no Delegations, no such key is read.
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the zone without rules of Delegations, as stored and cached.
+// WithoutGiven returns the zone without rules of Delegations: the stored form, cached for all namespaces.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -277,7 +278,7 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are a namespace's rules of Delegations in a zone, by Delegation.
+// NamespaceRules are the rules of a zone's Delegations for a namespace.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }

@@ -45,8 +45,8 @@ func (p panicky) TransformToStorage(_ context.Context, data []byte, of value.Con
 func BenchmarkCreate_beside(b *testing.B) {
 	const rounds, others = 6, 4
 	lasting := 2 * time.Second
-	for _, trouble := range []string{"quiet", "another-server", "large", "panics"} {
-		b.Run(trouble, func(b *testing.B) {
+	for _, fault := range []string{"quiet", "another-server", "large", "panics"} {
+		b.Run(fault, func(b *testing.B) {
 			st := store.On(b, store.Fresh(b), "/registry/kubizone")
 			s, other := st.Server(func(c *ledger.Config) {
 				c.Records.Transformer = panicky{"boom", &sync.Map{}}
@@ -71,7 +71,7 @@ func BenchmarkCreate_beside(b *testing.B) {
 				"another-server": func(i int) error { return create([]*store.Server{s, other}[i%2], 0) },
 				"large":          func(int) error { return create(s, 0, large...) },
 				"panics":         func(int) error { return create(s, 0, "boom") },
-			}[trouble]
+			}[fault]
 			measure := func(beside bool) (rate, p99 float64) {
 				stop := make(chan struct{})
 				var annoying, all sync.WaitGroup
@@ -89,7 +89,7 @@ func BenchmarkCreate_beside(b *testing.B) {
 						})
 					}
 				}
-				took := make([][]float64, 16)
+				elapsed := make([][]float64, 16)
 				for z := 1; z < 16; z++ {
 					all.Go(func() {
 						for began := time.Now(); time.Since(began) < lasting; {
@@ -97,14 +97,14 @@ func BenchmarkCreate_beside(b *testing.B) {
 							if err := create(s, z); err != nil {
 								b.Error(err)
 							}
-							took[z] = append(took[z], time.Since(at).Seconds())
+							elapsed[z] = append(elapsed[z], time.Since(at).Seconds())
 						}
 					})
 				}
 				all.Wait()
 				close(stop)
 				annoying.Wait()
-				every := slices.Sorted(slices.Values(slices.Concat(took...)))
+				every := slices.Sorted(slices.Values(slices.Concat(elapsed...)))
 				return float64(len(every)) / lasting.Seconds(), every[len(every)*99/100]
 			}
 			measure(false)
@@ -141,14 +141,14 @@ func BenchmarkNewZone_beside(b *testing.B) {
 			}
 		})
 	}
-	var took []float64
+	var elapsed []float64
 	for i := range lone {
 		time.Sleep(500 * time.Millisecond)
 		name := fmt.Sprint("lone", i)
 		z := store.Must(s.CreateZone(store.Zone("alone", name, name+".net.")))
 		for at := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 			if z = s.Zone("alone", name); z.Status.SettledSerial != 0 {
-				took = append(took, time.Since(at).Seconds()*1000)
+				elapsed = append(elapsed, time.Since(at).Seconds()*1000)
 				break
 			}
 		}
@@ -156,9 +156,9 @@ func BenchmarkNewZone_beside(b *testing.B) {
 	rate := float64(made.Load()) / time.Since(began).Seconds()
 	stop()
 	all.Wait()
-	slices.Sort(took)
-	b.ReportMetric(took[lone/2], "p50-ms")
-	b.ReportMetric(took[lone-1], "max-ms")
+	slices.Sort(elapsed)
+	b.ReportMetric(elapsed[lone/2], "p50-ms")
+	b.ReportMetric(elapsed[lone-1], "max-ms")
 	b.ReportMetric(rate, "zones/s")
 	b.ReportMetric(0, "ns/op")
 }

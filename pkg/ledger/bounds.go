@@ -11,22 +11,19 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
+// bounds has limits and periods that tests change. checkEvery and dropGuards are those of facts.Config.
 type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration
-	// serialsEvery is the period of sweeps of last serials; maxLeftBy of them stay in each namespace.
-	serialsEvery time.Duration
-	maxLeftBy    int
-	usageEvery   time.Duration
-	takenWithin  time.Duration
-	// olderEnd is the time for older servers to end, lockSeconds the time for which a migration's lock outlives a
-	// killed server.
-	migrations  []migration
-	olderEnd    time.Duration
-	lockSeconds int
-	// checkEvery and dropGuards are those of facts.Config, for negative controls.
-	checkEvery int64
-	dropGuards string
+	serialsEvery  time.Duration
+	maxLeftBy     int
+	usageEvery    time.Duration
+	takenWithin   time.Duration
+	migrations    []migration
+	olderEnd      time.Duration
+	lockSeconds   int
+	checkEvery    int64
+	dropGuards    string
 }
 
 func (c *Config) bounds() bounds {

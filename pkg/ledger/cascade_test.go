@@ -94,7 +94,7 @@ func runInterrupted(t *testing.T, st *store.Store, between func(i int)) (times i
 		<-done
 		if r := st.Fsck(); !r.Clean() {
 			t.Fatalf("after interruption %d: %s", i, store.Text(r))
-		} else if quiet && r.Owed.Total == 0 {
+		} else if quiet && r.Pending.Total == 0 {
 			return i
 		}
 		if between != nil {

@@ -327,7 +327,7 @@ func TestMetered_theNamespaceThatWithdrewPaysForTheEnd_S9_2(t *testing.T) {
 	st.Settle()
 	b.takeBill()
 	setRules(s, none)
-	store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") && !isStanding(s, "low") })
+	store.Eventually(t, "it ended", func() bool { return !isExisting(s, "kids") && !isExisting(s, "low") })
 	st.Settle()
 	if of := b.takeBill(); of["infra"] < 1000 || of["team-a"] > 0 {
 		t.Errorf("the end of zones whose rule went: %v", of)

@@ -130,7 +130,7 @@ func TestRound_admitsAllThatTheLawWould_S2_7(t *testing.T) {
 				case 3, 4:
 					_ = s.DeleteRecord(t.Context(), ns, object)
 				case 5:
-					s.Ledger.CarryOut(t.Context())
+					s.Ledger.ProcessOutbox(t.Context())
 				default:
 					claim := draw("www A", "x.www A", "_x.www TXT", "*.www A", "y.x.www A", "www CNAME", "x TXT")
 					r := makeClaim(ns, object, "", claim)
@@ -138,12 +138,12 @@ func TestRound_admitsAllThatTheLawWould_S2_7(t *testing.T) {
 					_, _ = s.CreateRecord(t.Context(), r)
 				}
 				if i%30 == 29 {
-					s.Ledger.CarryOut(t.Context())
+					s.Ledger.ProcessOutbox(t.Context())
 				}
 			}
-			s.Ledger.CarryOut(t.Context())
-			if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 0 {
-				t.Errorf("%d cascades are owed after the last round", owed)
+			s.Ledger.ProcessOutbox(t.Context())
+			if pending := must.Get(s.Ledger.TryWaiting(t.Context()))(t); pending != 0 {
+				t.Errorf("%d cascades are owed after the last round", pending)
 			}
 			waiting := 0
 			for _, r := range s.ListRecords("") {

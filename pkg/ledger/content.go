@@ -23,11 +23,11 @@ import (
 // MaxRecordsRead bounds the Records read by RecordsAt (S5.8).
 const MaxRecordsRead = law.MaxValuesAtName
 
-// ErrTooManyRecords: the names have more than MaxRecordsRead Records.
+// ErrTooManyRecords means that the names have more than MaxRecordsRead Records.
 var ErrTooManyRecords = errors.New("more Records than are read at once")
 
-// RecordsAt returns a namespace's Records at names of a zone, by name. The namespace pays for the reads. Records that
-// leave the zone meanwhile are omitted. Errors are ErrTooManyRecords and etcd's.
+// RecordsAt returns a namespace's Records at names of a zone, by name. The reads are charged to the namespace.
+// Records that leave the zone during the reads are omitted. The error is ErrTooManyRecords or etcd's.
 func (l *Ledger) RecordsAt(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
@@ -84,8 +84,8 @@ func (l *Ledger) readAll(ctx context.Context, reads []clientv3.Op, take func(*mv
 	return nil
 }
 
-// ReadApex returns the RRsets from a zone's spec, and the values of the apex NS Records; nothing if the zone is gone.
-// The namespace pays.
+// ReadApex returns the RRsets made by a zone's spec, and the values of the apex NS Records; nothing if the zone is
+// gone. The reads are charged to the namespace.
 func (l *Ledger) ReadApex(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Name: at.Name, Key: l.mem.Layout.Zone(at.Namespace, at.Name)},
 		Ask: func(seen *law.Seen) law.Outcome {

@@ -51,14 +51,14 @@ func (w *delegationWrite) commitWrite(ctx context.Context, key string, expected 
 	if err != nil {
 		return commit.Outcome{}, err
 	}
-	tx, placed := l.box.DelegationTx(ask, w.before, w.after, expected)
-	stood := l.childrenOf(ask.In)
+	tx, placed := l.outbox.DelegationTx(ask, w.before, w.after, expected)
+	existing := l.childrenOf(ask.In)
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
 		return out, err
 	}
 	commit.Warn(ctx, tx.Plan.Warnings...)
-	l.warnOfDelegation(ctx, &ask, tx.Plan, stood, out.Rev)
+	l.warnOfDelegation(ctx, &ask, tx.Plan, existing, out.Rev)
 	if *placed != nil {
 		w.commitAs(*placed, out)
 	}
@@ -70,7 +70,7 @@ func (l *Ledger) delegationAsk(before, after *v1alpha1.Delegation) (zones.Delega
 	if err != nil {
 		return ask, commit.Status("delegations", ask.Name, err)
 	}
-	ask.Now, ask.WorkID, ask.Terminating = l.mem.Now(), etcd.NewID(), l.box.Terminates(ask.Namespace)
+	ask.Now, ask.WorkID, ask.Terminating = l.mem.Now(), etcd.NewID(), l.outbox.Terminates(ask.Namespace)
 	return ask, nil
 }
 

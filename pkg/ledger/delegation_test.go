@@ -314,7 +314,7 @@ func TestDelegation_ofAnotherNamespaceGivesNothing_S4_3(t *testing.T) {
 		r.Spec.ZoneRef.Name = r.Name
 		stored := store.Must(s.CreateRecord(ctx, r))
 		c := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdopted)
-		if said := strings.ReplaceAll(c.Message, r.Name, "NAME"); c.Reason != v1alpha1.ReasonZoneNotFound || said != `zone infra/NAME does not exist, or delegates nothing to namespace "a" yet; the record is adopted when that changes` {
+		if message := strings.ReplaceAll(c.Message, r.Name, "NAME"); c.Reason != v1alpha1.ReasonZoneNotFound || message != `zone infra/NAME does not exist, or delegates nothing to namespace "a" yet; the record is adopted when that changes` {
 			t.Errorf("S1.8: the zone of another, by reference: %s: %s", c.Reason, c.Message)
 		}
 	}

@@ -32,11 +32,11 @@ import (
 type brake struct {
 	*testing.T
 	*store.Store
-	servers []*store.Server
-	clock   atomic.Int64 // ns
-	gone    sync.Map     // terminating namespaces
-	told    atomic.Int64 // announced holds
-	change  []func(*ledger.Config)
+	servers  []*store.Server
+	clock    atomic.Int64 // ns
+	gone     sync.Map     // terminating namespaces
+	reported atomic.Int64 // announced holds
+	change   []func(*ledger.Config)
 }
 
 func newBrake(t *testing.T, servers, records int, change ...func(*ledger.Config)) *brake {
@@ -49,7 +49,7 @@ func newBrakeOn(t *testing.T, st *store.Store, servers, records int, change ...f
 	b.change = append(change, func(c *ledger.Config) {
 		c.Now = func() time.Time { return time.Unix(0, b.clock.Load()) }
 		c.Terminating = func(namespace string) bool { _, is := b.gone.Load(namespace); return is }
-		c.Held = func(*v1alpha1.Zone) { b.told.Add(1) }
+		c.Held = func(*v1alpha1.Zone) { b.reported.Add(1) }
 	})
 	for range servers {
 		b.servers = append(b.servers, b.Server(b.change...))
@@ -150,8 +150,10 @@ func TestMassDeletion_oneAtATime_S7_5(t *testing.T) {
 				t.Errorf("serial %d is delivered, and %d was", z.Status.SettledSerial, before.Status.Serial)
 			}
 			b.deleteSingly("r", few+2, n, every)
-			if z = b.expectHeld(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial || b.told.Load() != 1 {
-				t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial, b.told.Load())
+			if z = b.expectHeld(true); z.Status.RRsetCount != 0 || z.Status.SettledSerial != before.Status.Serial ||
+				b.reported.Load() != 1 {
+				t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial,
+					b.reported.Load())
 			}
 			c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
 			if line := fmt.Sprintf("kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", before.Status.Serial); !strings.HasSuffix(c.Message, line) {
@@ -180,8 +182,8 @@ func TestMassDeletion_batches_S7_5(t *testing.T) {
 	b.waitPeriods()
 	b.deleteRecords("infra", "r", 1, 90)
 	z := b.expectHeld(true)
-	if b.told.Load() != 1 || z.Status.RRsetCount != 30 {
-		t.Errorf("%d holds were told, %d RRsets are left", b.told.Load(), z.Status.RRsetCount)
+	if b.reported.Load() != 1 || z.Status.RRsetCount != 30 {
+		t.Errorf("%d holds were told, %d RRsets are left", b.reported.Load(), z.Status.RRsetCount)
 	}
 	b.fillRecords("team", "r", 60) // puts nothing back, and its removal counts nothing
 	b.expectHeld(true)
@@ -289,7 +291,7 @@ func TestMassDeletion_ofAWithdrawnRule_S7_7(t *testing.T) {
 	rules(z.Status.Serial, store.Allow("infra", "*"))
 	b.Settle()
 	b.expectHeld(false)
-	if n := b.told.Load(); n != 1 {
+	if n := b.reported.Load(); n != 1 {
 		t.Errorf("%d holds were told", n)
 	}
 }
@@ -537,13 +539,14 @@ func TestMassDeletion_ofALongCascade_S7_7(t *testing.T) {
 		b.Settle()
 		return time.Since(began)
 	}
-	took := rules(store.Allow("infra", "*"))
+	elapsed := rules(store.Allow("infra", "*"))
 	z := b.expectHeld(true)
-	if z.Status.RRsetCount != 30 || z.Status.SettledSerial != int64(was.Zone.Serial) || b.told.Load() != 1 {
-		t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial, b.told.Load())
+	if z.Status.RRsetCount != 30 || z.Status.SettledSerial != int64(was.Zone.Serial) || b.reported.Load() != 1 {
+		t.Errorf("%d RRsets are left, serial %d is delivered, %d holds were told", z.Status.RRsetCount, z.Status.SettledSerial,
+			b.reported.Load())
 	}
 	_, octets := journalOf(t, b.Store, string(z.UID))
-	t.Logf("%d records went in %v; %d octets of journal, and %d of what was condensed", n, took, octets, condensedOf(b, string(z.UID)))
+	t.Logf("%d records went in %v; %d octets of journal, and %d of what was condensed", n, elapsed, octets, condensedOf(b, string(z.UID)))
 	for _, s := range []*store.Server{b.servers[1], b.Server(b.change...)} {
 		base := followLedger(t, s).bases["infra/example"]
 		if got := rowsOf(t, base, true); base.Settled || !maps.Equal(got, rowsOf(t, was, false)) {
@@ -562,18 +565,18 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	b := newBrake(t, 1, 0)
 	b.fillRecords("infra", "r", 26)
 	b.clock.Add(int64(4 * time.Minute))
-	heard := &warned{}
-	ctx := warning.WithWarningRecorder(t.Context(), heard)
+	received := &warned{}
+	ctx := warning.WithWarningRecorder(t.Context(), received)
 	expect := func(want ...string) {
 		t.Helper()
 		for i, text := range want {
 			want[i] = "S7.6: " + text + " RRsets of zone example.org. are removed, more than 30 %, and name servers follow: a mass " +
 				"deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a mistake"
 		}
-		if !slices.Equal(heard.texts, want) {
-			t.Errorf("the client is told %q, want %q", heard.texts, want)
+		if !slices.Equal(received.texts, want) {
+			t.Errorf("the client is told %q, want %q", received.texts, want)
 		}
-		heard.texts = nil
+		received.texts = nil
 		b.expectHeld(false)
 	}
 	for i := range 20 {
@@ -602,25 +605,26 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 func TestMassDeletion_ofNameServers_S7_6(t *testing.T) {
 	t.Parallel()
 	b := newBrake(t, 1, 0)
-	write := func(servers ...v1alpha1.NameServer) (told []string) {
-		heard := &warned{}
-		store.Must(b.pickFirst().WriteZone(warning.WithWarningRecorder(t.Context(), heard), "infra", "example", func(z *v1alpha1.Zone) {
+	write := func(servers ...v1alpha1.NameServer) (reported []string) {
+		received := &warned{}
+		store.Must(b.pickFirst().WriteZone(warning.WithWarningRecorder(t.Context(), received), "infra", "example", func(z *v1alpha1.Zone) {
 			z.Spec.NameServers = servers
 		}))
-		return heard.texts
+		return received.texts
 	}
 	ns := v1alpha1.NameServer{Name: "ns.example.net."}
 	write(ns)
 	before := b.expectHeld(false)
-	told := write()
+	reported := write()
 	z := b.expectHeld(true)
-	if z.Status.SettledSerial != before.Status.Serial || b.told.Load() != 1 || len(told) != 1 ||
-		!strings.HasSuffix(told[0], fmt.Sprintf("kubi.zone/publish-deletions=%d", before.Status.Serial)) {
-		t.Errorf("serial %d is delivered, %d holds were announced, the client is told %q", z.Status.SettledSerial, b.told.Load(), told)
+	if z.Status.SettledSerial != before.Status.Serial || b.reported.Load() != 1 || len(reported) != 1 ||
+		!strings.HasSuffix(reported[0], fmt.Sprintf("kubi.zone/publish-deletions=%d", before.Status.Serial)) {
+		t.Errorf("serial %d is delivered, %d holds were announced, the client is told %q", z.Status.SettledSerial,
+			b.reported.Load(), reported)
 	}
 	b.MustBeClean()
-	if told = write(ns); len(told) > 0 {
-		t.Errorf("the client is told %q", told)
+	if reported = write(ns); len(reported) > 0 {
+		t.Errorf("the client is told %q", reported)
 	}
 	b.expectHeld(false)
 	b.MustBeClean()
@@ -691,7 +695,7 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 	b.Settle()
 	b.waitPeriods()
 	before := b.getZone()
-	says := func(want string) {
+	expect := func(want string) {
 		t.Helper()
 		z := b.expectHeld(true)
 		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
@@ -700,17 +704,17 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 			t.Errorf("the condition says\n%s\nand not\n%s", c.Message, want)
 		}
 	}
-	heard := &warned{}
-	must.Succeed(t, b.pickFirst().DeleteRecord(warning.WithWarningRecorder(b.Context(), heard), "infra", "apex-ns"))
-	if len(heard.texts) != 1 || !strings.HasPrefix(heard.texts[0], "S7.8: zone example.org. is held from now on: the zone's own ") {
-		t.Errorf("the client is told %q", heard.texts)
+	received := &warned{}
+	must.Succeed(t, b.pickFirst().DeleteRecord(warning.WithWarningRecorder(b.Context(), received), "infra", "apex-ns"))
+	if len(received.texts) != 1 || !strings.HasPrefix(received.texts[0], "S7.8: zone example.org. is held from now on: the zone's own ") {
+		t.Errorf("the client is told %q", received.texts)
 	}
-	says("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
+	expect("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
 	b.deleteRecords("infra", "r", 1, 6)
-	says("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 6 RRsets are missing")
+	expect("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 6 RRsets are missing")
 	b.deleteRecords("infra", "r", 7, 7)
 	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
-	says("7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 6 RRsets are missing")
+	expect("7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 6 RRsets are missing")
 	b.fillRecords("infra", "r", 1)
 	b.expectHeld(false)
 	b.MustBeClean()

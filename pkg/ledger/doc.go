@@ -1,42 +1,43 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ledger commits the decisions of the law: a single etcd transaction for the writes of a zone, with the
-// Records, the Zone and all internal keys. It also does the pending work of a write on other objects: cascades and
-// cuts in parents.
+// Package ledger stores Zones, Records and Delegations in etcd. Package law decides each write, and a single etcd
+// transaction commits it with the zone's new serial and all internal keys. Consequences for other objects follow as
+// pending work. A cascade decides many Records or zones again. A cut, which is a child's NS, glue and DS, is counted
+// by the parent zone.
 //
-// # Rooms
+// # Packages
 //
-// This package opens and migrates the store, is the storage under Kubernetes' storage (StorageClient, Records, Zones,
-// Delegations, Set), decides in advance (Preview, EarlyRecord), and feeds views and budgets (Follow, FollowSizes).
-// Each package below uses only those above it:
+// This package opens and migrates the store, and commits the writes of Kubernetes' storage (StorageClient, Records,
+// Zones, Delegations, Set). It previews writes (Preview, EarlyRecord), and reports changes to views and budgets
+// (Follow, FollowSizes). Each package below uses only those above it:
 //
 //	layout    keys and the encoding of values
 //	etcd      operations, ranges and watches of any key
-//	objects   requests from objects, and decisions in their status
-//	journal   the retention of steps
-//	facts     this server's memory of the store, and its proof
+//	objects   conversion of objects to requests, and of decisions to status
+//	journal   the journal of a zone: retention of its steps
+//	facts     this server's cache of the store, and the compares that prove it
 //	commit    the queue, decision and transaction of writes
 //	outbox    the pending work of writes: cascades, cuts, sweeps
 //
-// Beside them are subrev (versions of objects inside a revision), encryption (of internal values) and fsck.
+// Beside them are subrev (unique resourceVersions in a transaction), encryption (of internal values) and fsck.
 //
 // # The life of a write
 //
-//	made       this package or outbox prepares the request to the law, the puts, and the zone that probably decides   commit.Write
-//	queued     waits at that zone, with writes of other clients and cascades, without a lock                          commit/queue.go
-//	decided    law returns Need (facts are looked up, or read for all at once), Refusal or Plan                       commit/batch.go
-//	guarded    the facts of the decision become compares: Zones, names, facts that no Zone covers, ranges             facts/session.go
-//	sent       a transaction: If the compares, Then objects, Zone, facts, a journal value, outbox, cuts               commit/transaction.go
-//	applied    memory is updated, and each caller gets the version of its object                                      commit/answer.go
-//	or lost    the moved keys are read; a write with a changed object is answered so, the others are decided again
-//	or unknown memory forgets the facts concerned, and each caller gets the error; nothing is sent twice
-//	owed       the work in outbox/ and debts/ is done at once, or by any server later                                 outbox
+//	made        the request to the law, the puts, and the key of the zone that probably changes   commit.Write
+//	queued      at that zone, with writes of clients and cascades, without a lock                 commit/queue.go
+//	decided     law returns Need (facts to look up or read), Refusal or Plan                      commit/batch.go
+//	guarded     compares of the decision's facts: Zones, names, single keys, ranges               facts/session.go
+//	sent        If the compares, Then objects, Zone, facts, a journal value, outbox, cuts         commit/transaction.go
+//	applied     memory is updated, and each caller gets the version of its object                 commit/answer.go
+//	or lost     a compare failed: the caller repeats a write whose object has changed, others are decided again
+//	or unknown  etcd did not answer: memory drops the facts, callers get the error, nothing is sent twice
+//	owed        the work in outbox/ and debts/ is done at once, or by any server later            outbox
 //
 // # Keys
 //
-// The writer of each key, and the compare that proves the key unchanged to a decision. "With the Zone": only in a
-// transaction that also puts the Zone object of that uid, and compares its revision.
+// The writer of each key, and the compare that proves to a decision that the key is unchanged. "With the Zone" means:
+// only in a transaction that also puts the Zone object of that uid, and compares its revision.
 //
 //	key                    written by                                               proved by
 //	objects                this package, and outbox in cascades                     their own revision
@@ -69,53 +70,37 @@
 //	                   cut has a lock too, taken first
 //	group.deciding     the objects of a write's caller, during the decision                             held
 //	(commit)
-//	Memory.Mu          names, heads of zones and their facts; queues, and this process's outbox         not held
+//	Memory.Mu          names, cached zones and their facts; queues, and this process's outbox           not held
 //	(facts)            items (commit)
 //	Set.mu             the arrived writes and the end of a change set; not the decision                 not held
 //	others called mu   the fields beside them                                                           not held
 //
 // # Tests
 //
-// The race suite. A story is a file of testdata: write at a, hold at a point, write at b, show. Go tests depend on
-// chance, load or the race detector.
-//
-//	story             shows                                                                                        rests on
-//	races.txt         a held decision beside commits of another server: names, wildcards, CNAME, zones, rules,     I5
-//	                  Delegations; and the damage without compares
-//	two-servers.txt   stale memory refuses nothing and admits nothing; serials without a gap                       I3, I5
-//	batches.txt       waiting writes share a transaction; requests that end, a full etcd, a lost response          I1, I3
-//	sets.txt          a change set is a single step or nothing (S10)                                               I1, I3, I5
-//	cascades.txt      between two steps no name is taken (S2.9), no mark stays (S7.2)                              I2, I4
-//	crashes.txt       a server dies at each point of a write; another completes its pending work                   I4
-//
-//	test              shows                                                                                        rests on
-//	TestRace_*        16 clients of two or three servers: as many serials as changes, a single claim of a name,    I3, I5
-//	                  no record under a removed rule; and the damage without a compare
-//	TestStories       the same step by step, with servers that die: no record is stolen, lost or written twice     I2, I4
-//	TestCascade_*     cascades continue after any interruption; test/crash kills servers in them (F1)              I4
+// A story is a file of testdata with races in steps: write at server a, hold at a point, write at server b, show.
+// TestStories executes all. TestRace_* and TestCascade_* depend on chance, load or the race detector.
 //
 // # Promises
 //
-// ledger/fsck recomputes them from the objects. (I1) No two objects of a resource ever have the same resourceVersion;
-// a batch changes Records or Delegations of one zone, and that zone. (I2) The definition of a zone at the revision of
-// its last write is a function of the store at that revision: its records. (I3) Serial and hash change in the
-// transaction that changes the definition, once for each. (I4) Pending work of a write on other objects is an outbox
-// item or a pending cut in the same transaction, consumed in the transaction that completes the work. (I5) A decision
-// is true at the revision of its commit: all facts read are compared.
+// ledger/fsck recomputes all of them from the objects. (I1) No two objects of a resource ever have the same
+// resourceVersion; a batch changes Records or Delegations of one zone, and that zone. (I2) The content of a zone at
+// the revision of its last write is a function of the store at that revision: its records. (I3) Serial and hash
+// change in the transaction that changes the content, once for each change. (I4) Pending work of a write on other
+// objects is an outbox item or a pending cut in the same transaction, and removed in the transaction that completes
+// the work. (I5) A decision is valid at the revision of its commit: all facts read are compared.
 //
-// I5 depends on a rule: every key of a zone changes only together with the zone's object. So a fact stays true while
-// the zone is at the revision at which the fact was read, and one compare covers all of them. Names of zones are
-// compared by themselves, present or absent, so no fences are needed. Facts that writes of other zones need or change
-// are in the holding of the zone's name, compared by the zone's own writes: for example the mark of a cascade that
-// brings records from another zone, and locks their names (S2.10).
+// I5 depends on a rule: every key of a zone changes only together with the zone's object, so one compare of the
+// object covers all facts read at its revision. Names of zones, present or absent, are compared singly. The value of
+// a name is its holding: state of the zone that writes of other zones need or change. The zone's own writes compare
+// it. An example is the mark of a cascade, which locks the names of records that it brings from another zone (S2.10).
 //
-// All clients of etcd here use versions, made by package subrev from etcd's revisions. Versions are compared and
+// All clients of etcd here use the versions of package subrev for etcd's revisions. Versions are compared and
 // watched, and stored in no value.
 //
 // # Limits
 //
-// It does not know DNS transfer, views, HTTP or admission; registry and apiserver plug it into Kubernetes' storage.
+// Out of scope: DNS transfer, views, HTTP and admission, which registry and apiserver add to Kubernetes' storage.
 //
 // ledger.go declares the Ledger, and migrate.go changes the form of the store. Read first: open.go, then record.go,
-// zone.go and delegation.go, then write.go and storage.go; of the rooms commit and facts, then outbox.
+// zone.go and delegation.go, then write.go and storage.go; of the packages commit and facts, then outbox.
 package ledger

@@ -14,10 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// EarlyRecord decides a Record write from this server's memory before it begins, so that an allowed write costs no
-// read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`); "": none, or memory does not suffice.
-// The error is the write's 403, proved by a transaction that compares all facts. Doubtful cases, and 422, are left to
-// the write. before is nil for a creation. The objects are not changed.
+// EarlyRecord decides a write of a Record before the write begins, from this server's memory: an allowed write costs
+// no read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`), empty if there is none or memory
+// lacks a fact. The error is the write's 403, proved by a transaction that compares all facts. Other refusals, and
+// doubtful cases, are left to the write. before is nil for a creation. The objects are not changed.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if objects.SameContent(before, after) { // S2.4
 		return "", nil

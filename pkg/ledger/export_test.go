@@ -75,7 +75,7 @@ func MigrationNumbers() (numbers []int) {
 
 func LeastReader() int { return leastReader(migrations) }
 
-// Move Rewrite or Owe, with tests, into the product with the first migration that needs them.
+// Move Rewrite or Enqueue, with tests, into the product with the first migration that needs them.
 
 // Rewrite replaces the values under a prefix by the results of f. f may see a key again, and must return earlier
 // results unchanged.
@@ -111,10 +111,10 @@ func (m *migrating) Rewrite(ctx context.Context, prefix string, f func(key strin
 	}
 }
 
-// Owe adds a cascade over the objects of the scans, which belong to z or wait for it. A running server executes it
+// Enqueue adds a cascade over the objects of the scans, which belong to z or wait for it. A running server executes it
 // like any work: in the order of S2.8, a serial for each change, z unsettled meanwhile (S7.2). A migration has one
 // such work per zone, even after crashes.
-func (m *migrating) Owe(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
+func (m *migrating) Enqueue(ctx context.Context, z *law.Zone, reason string, scans ...law.Scan) error {
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
 		By: z.Namespace, Since: m.mem.Now().Unix()}
 	key := m.mem.Layout.Outbox(w.ID)
@@ -144,7 +144,7 @@ func (l *Ledger) Facts(namespace, zone string) int {
 	return len(l.mem.Head(l.mem.Layout.Zone(namespace, zone)).Facts)
 }
 
-func (l *Ledger) Stands(namespace, zone string) bool {
+func (l *Ledger) Exists(namespace, zone string) bool {
 	l.mem.Mu.Lock()
 	defer l.mem.Mu.Unlock()
 	h := l.mem.Head(l.mem.Layout.Zone(namespace, zone))
@@ -218,19 +218,19 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	return l.jr.Condense(ctx, z, math.MaxInt64, n)
 }
 
-func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.box.SweepCondensed(ctx) }
-func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.box.SetLanes(n, slice) }
+func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.outbox.SweepCondensed(ctx) }
+func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.outbox.SetLanes(n, slice) }
 func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }
 
-// CarryOut runs the whole outbox, and then waiting objects that could be adopted (S2.7).
-func (l *Ledger) CarryOut(ctx context.Context) {
-	for owed := 1; owed > 0; owed, _ = l.TryWaiting(ctx) {
-		l.box.CarryOut(ctx)
+// ProcessOutbox runs the whole outbox, and then waiting objects that could be adopted (S2.7).
+func (l *Ledger) ProcessOutbox(ctx context.Context) {
+	for pending := 1; pending > 0; pending, _ = l.TryWaiting(ctx) {
+		l.outbox.ProcessOutbox(ctx)
 	}
 }
 
 // TryWaiting makes a round, and returns the number of new works. Requires no other writes to the outbox.
-func (l *Ledger) TryWaiting(ctx context.Context) (owed int, err error) {
+func (l *Ledger) TryWaiting(ctx context.Context) (pending int, err error) {
 	count := func() int {
 		r, failed := l.mem.Client.Get(ctx, l.mem.Layout.Room("outbox"), clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if failed != nil {
@@ -240,13 +240,13 @@ func (l *Ledger) TryWaiting(ctx context.Context) (owed int, err error) {
 		return int(r.Count)
 	}
 	before := count()
-	err = cmp.Or(l.box.TryWaiting(ctx), err)
+	err = cmp.Or(l.outbox.TryWaiting(ctx), err)
 	return count() - before, err
 }
 
 // WriteTwice writes an unadopted Record twice in a transaction, and counts writes and answers with the stored
 // object.
-func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, told int, err error) {
+func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote, reported int, err error) {
 	o, mod, err := l.mem.ReadRecord(ctx, namespace, name)
 	if err != nil {
 		return 0, 0, err
@@ -269,10 +269,10 @@ func (l *Ledger) WriteTwice(ctx context.Context, namespace, name string) (wrote,
 		case a.Out.OK:
 			wrote++
 		case a.Out.KV != nil:
-			told++
+			reported++
 		}
 	}
-	return wrote, told, err
+	return wrote, reported, err
 }
 
 // OpenStore is Open without migrations.

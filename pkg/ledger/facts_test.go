@@ -138,7 +138,7 @@ func TestFacts_ofALateReadOfAZoneThatCameOrWent(t *testing.T) {
 	must.Succeed(t, s.Ledger.ReloadLate(t.Context(), key, func() {
 		must.Succeed(t, s.DeleteZone("infra", "example"))
 	}))
-	if stands := s.Ledger.Stands("infra", "example"); stands {
+	if exists := s.Ledger.Exists("infra", "example"); exists {
 		t.Error("a late read has brought the zone back")
 	}
 	s.Run()

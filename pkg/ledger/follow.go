@@ -29,22 +29,23 @@ type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since has the steps after the delivered content, if that is earlier and the journal has them all (S7.2, S7.5).
+	// Since has the steps after the delivered content, if the delivered content is earlier than Sets and the journal
+	// has all of these steps (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets of the definition in canonical order, with children's cuts. Each Record has its own; the
-	// caller merges those of the same owner and type.
+	// Sets are the RRsets of the zone in canonical order, with children's cuts. Those of several Records with the
+	// same owner and type are not yet merged.
 	Sets []content.RRset
 }
 
 // Sink receives the zones from Follow, in sequential calls.
 type Sink interface {
-	// Reset begins a new start. Zones without a new Base are gone.
+	// Reset begins a start: a Base or Unreadable for each zone, and Ready. Other zones are gone.
 	Reset()
-	// Base passes a zone of the start.
+	// Base passes a zone at the start.
 	Base(Base)
-	// Unreadable names a Zone of the start without a Base, because its object cannot be read.
+	// Unreadable names a Zone without a Base, because its object cannot be read.
 	Unreadable(namespace, name string, err error)
 	// Ready ends the start.
 	Ready()
@@ -52,8 +53,9 @@ type Sink interface {
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow feeds a view of every zone until ctx ends: all zones at a revision, then every journal transaction in order
-// (I2). An interrupted watch continues. If etcd has compacted the next revision, Follow starts again.
+// Follow reports the content of all zones to sink until ctx ends: first each zone at a revision, then every journal
+// transaction in order (I2). An interrupted watch continues. If etcd has compacted the next revision, Follow starts
+// again.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -111,7 +113,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader collects zones at revision rev, set by the first read. A damaged object stops no other: without the
+// baseReader reads all zones at revision rev, which the first read sets. A damaged object stops no other: without the
 // object, the content does not fit the content state, so no view of its zone is proven.
 type baseReader struct {
 	l     *Ledger
@@ -120,7 +122,7 @@ type baseReader struct {
 	bases map[string]*Base // by uid
 }
 
-// skip logs an unreadable value. The only error is the end of ctx.
+// skip logs that a value is unreadable. The only error is the end of ctx.
 func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -198,7 +200,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince: without the steps, an unsettled zone is served again when settled.
+// readSince reads the steps after the delivered content. Without them, the zone is served again when settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {

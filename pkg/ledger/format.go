@@ -14,8 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// stored is the value of the config key.
 type stored struct {
-	// Format is the last executed migration's number, FirstFormat before the first.
+	// Format is the number of the last executed migration, or FirstFormat.
 	Format int `json:"format"`
 	// LeastReader is the least format that a program must know to use the store.
 	LeastReader   int `json:"leastReader"`
@@ -28,7 +29,7 @@ type stored struct {
 const (
 	// FirstFormat is the lowest readable format. Stores of lower formats cannot be migrated.
 	FirstFormat = 24
-	// Format is the newest known format: of the last migration, or FirstFormat.
+	// Format is the newest known format: the number of the last migration, or FirstFormat.
 	Format = FirstFormat
 )
 
@@ -55,7 +56,7 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced writes nothing after a newer version has taken the store over.
+// fenced refuses all writes when a newer version has taken the store over.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool
@@ -93,5 +94,5 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// ErrFormat: this program must not read the store, written by another kubizone.
+// ErrFormat means that this program must not read the store, because another version has written it.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")

@@ -22,14 +22,14 @@ import (
 
 // If the host above a challenge goes, or a wildcard appears above, the answer warns the writer of hidden names, and
 // the zone's own namespace is told if it is another (S4.25). A change set that replaces the host hides nothing.
-func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
+func TestGuest_isNotifiedOfWhatItHides_S4_25(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	told := make(chan string, 9)
+	reported := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.News = func(z *v1alpha1.Zone, news []law.News) {
-			for _, x := range news {
-				told <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), ": ", x.Reason, " ", x.Name)
+		c.Notify = func(z *v1alpha1.Zone, notices []law.Notice) {
+			for _, x := range notices {
+				reported <- fmt.Sprint(cmp.Or(x.Namespace, z.Namespace), ": ", x.Reason, " ", x.Name)
 			}
 		}
 	})
@@ -82,7 +82,7 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 	for _, want := range []string{"own: NameHidden host.apps.example.org.", "own: NameHidden host.x.example.org.",
 		"own: NameHidden last.apps.example.org.", "team: NameHidden ours.x.example.org."} {
 		select {
-		case got := <-told:
+		case got := <-reported:
 			if got != want {
 				t.Errorf("own is told of %s, want %s", got, want)
 			}
@@ -94,12 +94,12 @@ func TestGuest_isToldOfWhatItHides_S4_25(t *testing.T) {
 
 // A tenant that takes the host of own's MX or CNAME learns nothing, but own is told. If the tenant was first, the
 // answer to own's write says so (S4.18, S4.26).
-func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
+func TestPointer_isNotifiedWhoHasItsHost_S4_26(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	told := make(chan string, 9)
+	reported := make(chan string, 9)
 	s := st.Server(func(c *ledger.Config) {
-		c.News = func(z *v1alpha1.Zone, news []law.News) { told <- fmt.Sprint(z.Namespace, ": ", news) }
+		c.Notify = func(z *v1alpha1.Zone, notices []law.Notice) { reported <- fmt.Sprint(z.Namespace, ": ", notices) }
 	})
 	warnings := &warned{}
 	ctx := warning.WithWarningRecorder(withDeadline(t), warnings)
@@ -121,12 +121,12 @@ func TestPointer_isToldWhoHasItsHost_S4_26(t *testing.T) {
 	must.Succeed(t, s.DeleteRecord(ctx, "team", "lb"))
 	must.Succeed(t, s.DeleteRecord(ctx, "own", "mx"))
 	create("team", "lb", "lb.example.org.", "A", "192.0.2.1", "")
-	want := fmt.Sprint("own: ", []law.News{{Reason: law.NewsHostTaken, Name: name.MustParse("lb.example.org.")}})
-	if got := <-told; got != want {
+	want := fmt.Sprint("own: ", []law.Notice{{Reason: law.NoticeHostTaken, Name: name.MustParse("lb.example.org.")}})
+	if got := <-reported; got != want {
 		t.Errorf("own is told %s, want %s", got, want)
 	}
-	if len(told) > 0 {
-		t.Errorf("own is told of a host to which nothing leads: %s", <-told)
+	if len(reported) > 0 {
+		t.Errorf("own is told of a host to which nothing leads: %s", <-reported)
 	}
 	object, uid, err := s.Ledger.FirstMember(ctx, string(zone.UID), name.MustRel("lb"), "team")
 	none, _, _ := s.Ledger.FirstMember(ctx, string(zone.UID), name.MustRel("lb"), "own")

@@ -483,7 +483,7 @@ func TestJournal_goesOnWhereItWasTrimmed(t *testing.T) {
 }
 
 // A zone that ended and was adopted again, under the same uid, counts steps from the first again (S3.5).
-func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_7(t *testing.T) {
+func TestJournal_isTrimmedOfAZoneInForceAgain_S3_7(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	st := store.New(t)
@@ -503,10 +503,10 @@ func TestJournal_isTrimmedOfAZoneThatStandsAgain_S3_7(t *testing.T) {
 	}
 	change(6 * keep)
 	setRules(s, none)
-	store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") })
+	store.Eventually(t, "it ended", func() bool { return !isExisting(s, "kids") })
 	st.Settle()
 	setRules(s, allow)
-	store.Eventually(t, "it stands again", func() bool { return isStanding(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
+	store.Eventually(t, "it stands again", func() bool { return isExisting(s, "kids") && s.Record("team-a", "www").Status.ZoneRef != nil })
 	st.Settle()
 	if most := change(4 * keep); most > 3*keep {
 		t.Errorf("there were %d keys, of which the steps of %d are kept", most, keep)
@@ -542,11 +542,11 @@ func TestJournal_isNotTrimmedByWhatAZoneWas_S3_7(t *testing.T) {
 			change(slow, 251)
 			<-g.reached
 			setRules(s, none)
-			store.Eventually(t, "it ended", func() bool { return !isStanding(s, "kids") })
+			store.Eventually(t, "it ended", func() bool { return !isExisting(s, "kids") })
 			st.Settle()
 			setRules(s, allow)
 			store.Eventually(t, "it stands again", func() bool {
-				return isStanding(s, "kids") &&
+				return isExisting(s, "kids") &&
 					s.Record("team-a", "www").Status.ZoneRef != nil
 			})
 			st.Settle()

@@ -36,16 +36,16 @@ type Config struct {
 	Delegations objects.ObjectCodec
 	// Deliveries is a codec; zero: no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of kept steps for each zone; 0: journal.JournalSteps. Fewer long steps are kept
-	// (journal.JournalOctets), and more until a provider has confirmed them.
+	// JournalSteps is the number of kept steps for each zone; 0: journal.JournalSteps. Fewer are kept if they are
+	// long (journal.JournalOctets), and more until a provider has confirmed them.
 	JournalSteps int
-	// DefaultClass reports whether a default class delivers the zones of a namespace and view without class; nil:
-	// false. Every write of content calls DefaultClass, so answer from memory, with true if not yet known. The
+	// DefaultClass reports whether a default class delivers the zones of a namespace and view that name no class;
+	// nil: false. Every write of content calls DefaultClass, so answer from memory, true if not yet known. The
 	// controller corrects the resulting Ready (S6.13).
 	DefaultClass func(namespace, view string) bool
 	// NameServers reports whether every class of a zone has its own name servers for the zone (S6.15); nil: false.
-	// Every write of a Zone calls NameServers, also the controller's of Ready after a change of a class, so answer
-	// from memory.
+	// Every write of a Zone calls NameServers, so answer from memory. After a change of a class the controller's
+	// write of Ready does so again.
 	NameServers func(*v1alpha1.Zone) bool
 	// Terminating reports whether a namespace is being deleted, as far as this server knows; nil: false. Cascades
 	// call Terminating for each object, so answer from memory (S2.6).
@@ -53,11 +53,11 @@ type Config struct {
 	// Held is called when a write of this server begins a hold by a mass deletion (S7.5), and must not block.
 	// Optional.
 	Held func(*v1alpha1.Zone)
-	// News is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
+	// Notify is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
 	// block. Optional.
-	News func(*v1alpha1.Zone, []law.News)
-	// Withdrawn is called when a cascade of this server has withdrawn a Record or Zone, or kept the object because a
-	// rule came back (S2.12, S3.5), and must not block. Optional.
+	Notify func(*v1alpha1.Zone, []law.Notice)
+	// Withdrawn is called when a cascade of this server begins the grace period of a Record or Zone, or cancels it
+	// (S2.12, S3.5), and must not block. Optional.
 	Withdrawn outbox.Announce
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -84,48 +84,47 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger commits the decisions of the law. All storage of a server shares it.
+// Ledger commits the decisions of the law. All storages of a server share a Ledger.
 type Ledger struct {
 	config   Config
 	bounds   bounds
 	mem      *facts.Memory
 	jr       *journal.Journal
 	com      *commit.Committer
-	box      *outbox.Outbox
+	outbox   *outbox.Outbox
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
-	// plain: the store had no key at the start, so encrypted values are not read.
+	// plain is true if the store had no encryption key at the start: this server cannot read encrypted values.
 	plain bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions, and ends with Config's.
+// Client returns the client that decrypts internal values and maps revisions to versions; it ends with Config.Client.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
-// Run processes the outbox, pending cuts and overdue zones, until ctx ends.
-func (l *Ledger) Run(ctx context.Context) error { return l.box.Run(ctx) }
+// Run processes outbox items, pending cuts and overdue zones, until ctx ends.
+func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 
 // HeldZones returns the number of zones that mass deletions hold (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
-// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since, as
-// their proof. The error is ErrTrimmed if the journal does not reach back to since, or the zone never had that
-// serial.
+// Steps returns a zone's steps after the serial since, up to step n, oldest first, and as their proof the content
+// state at that serial. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps is Steps from the oldest serial with a known content state, or from the creation of the zone. The error
-// is ErrTrimmed if there are none.
+// HeldSteps returns the steps up to step n from the oldest serial with a known content state, or from the creation of
+// the zone. The error is ErrTrimmed if there are none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-// Left returns the RRsets that an ended zone had since a serial. The error is ErrTrimmed if they are unknown, or the
-// zone had another name since.
+// Left returns all RRsets that an ended zone has had since a serial. The error is ErrTrimmed if they are unknown, or
+// the zone had another name since.
 func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 	return l.jr.Left(ctx, zone, since)
 }

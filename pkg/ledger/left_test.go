@@ -46,7 +46,7 @@ func waitForCascades(t *testing.T, st *store.Store) {
 		if !r.Clean() {
 			t.Fatalf("fsck: %s", store.Text(r))
 		}
-		for _, f := range r.Owed.List {
+		for _, f := range r.Pending.List {
 			_, is := strings.CutPrefix(f.Key, keys.Room("outbox"))
 			if is || strings.HasPrefix(f.Key, keys.Room("debts")) {
 				return false
@@ -242,18 +242,18 @@ func TestCascade_namespacesComeAndGo_S2_6(t *testing.T) {
 	store.Eventually(t, "enough has changed", func() bool { return changes.Load() > want })
 	cancel()
 	all.Wait()
-	tell := func(terminates bool) {
+	report := func(terminates bool) {
 		for _, k := range known {
 			for i := range 3 {
 				k.setTerminating(fmt.Sprintf("team-%d", i), terminates)
 			}
 		}
 	}
-	tell(true)
+	report(true)
 	store.Must(servers[0].UpdateZone("infra", "example", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("team-1", "*", "*.dev"), {Zones: []string{"*"}}}
 	}))
 	waitForCascades(t, st)
-	tell(false)
+	report(false)
 	st.Settle()
 }

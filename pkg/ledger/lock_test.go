@@ -29,7 +29,7 @@ func mustWait(t *testing.T, s *store.Server, r *v1alpha1.Record) {
 
 // While names move, no tenant writes there, whether the losing zone is deleted or stays, whether steps are batched
 // or single. All records keep their names.
-func TestLock_keepsNamesForWhatStood_S2_10(t *testing.T) {
+func TestLock_keepsNamesOfExistingRecords_S2_10(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {
 		for _, n := range []int{1, 40} {

@@ -20,11 +20,11 @@ import (
 const (
 	// lockSeconds is the time for which the lock outlives a killed server.
 	lockSeconds = 10
-	// olderEnd is the time for older servers, which watch config, to end.
+	// olderEnd is the time that older servers, which watch config, have to end.
 	olderEnd = 5 * time.Second
 )
 
-// errLockLost: the lock went to another server.
+// errLockLost means that another server has the lock.
 var errLockLost = errors.New("another server carries the migration out")
 
 func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
@@ -106,7 +106,7 @@ type migrating struct {
 	lock   *concurrency.Mutex
 }
 
-// commitLocked sends a transaction that also compares the lock. False: another compare failed. The error is
+// commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, and
 // errLockLost without the lock.
 func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
@@ -122,9 +122,9 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 	return false, nil
 }
 
-// A migration changes the form of the store. Open executes the missing migrations in order, before any other read. A
-// single server does so; the others wait. The lock has a lease, and each transaction compares the lock, so that two
-// servers never write at once.
+// A migration changes the form of the store. Open executes the missing migrations in order, before any other read, in
+// a single server; the others wait. The lock has a lease, and each transaction compares the lock, so two servers
+// never write at once.
 //
 // To add one, append it to migrations with the next number, raise Format, and write Run in a new file.
 //
@@ -133,9 +133,9 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 //     that needs one.
 //   - Run must be idempotent: a server may be killed after any transaction, and the next server begins the
 //     migration again. Run writes only keys without the new form.
-//   - Run never changes the content of a zone: only decisions of the law change serials (I3). Run creates outbox
-//     items for objects to be decided again, whose cascades release, adopt and raise serials as after any write, and
-//     writes the zone's keys before the items: a cascade skips members that are younger than its item.
+//   - Run never changes the content of a zone: only decisions of the law change serials (I3). For objects to be
+//     decided again Run creates outbox items, after it has written the zone's keys: a cascade skips members that are
+//     younger than its item.
 //   - OldersMayWrite is true if programs that know only the migration before may read and write the store,
 //     meanwhile and afterwards. Such a migration changes no key of a zone: servers cache those at the zone's revision
 //     (I5). If false, leastReader is raised before Run begins: older programs refuse the store, and running servers
@@ -144,7 +144,7 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 //     number: older programs would drop the field when they write the value.
 //
 // To test a migration, see migrate_test.go. SetFormat of test/store gives a store the format before. The test puts
-// the old form by the raw client, starts a Server and compares keys, and repeats this with endsThere, which ends the
+// the old form by the raw client, starts a Server, compares keys, and repeats this with endsThere, which ends the
 // first server midway.
 type migration struct {
 	Number         int

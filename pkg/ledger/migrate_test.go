@@ -240,18 +240,18 @@ func TestMigrate_writesNothingWithoutTheLock(t *testing.T) {
 	st.Server()
 	putSerials(t, st, 150) // two transactions
 	var runs, at atomic.Int64
-	stands, goOn := make(chan struct{}), make(chan struct{})
+	existing, goOn := make(chan struct{}), make(chan struct{})
 	slow := func(c *ledger.Config) {
 		c.Fault = func(point string) {
 			if point == "migration" && at.Add(1) == 2 {
-				close(stands)
+				close(existing)
 				<-goOn
 			}
 		}
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- tryOpening(t, st, ledger.Migrations(markSerials(&runs)), slow) }()
-	<-stands
+	<-existing
 	locks := store.Must(st.Client.Client.Get(t.Context(), st.Prefix+"/migrating", clientv3.WithPrefix())).Kvs
 	if len(locks) != 1 {
 		t.Fatalf("%d locks", len(locks))
@@ -276,7 +276,7 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 	st.Server()
 	putSerials(t, st, 10)
 	dying := store.Must(st.Connect())
-	stands := make(chan struct{})
+	existing := make(chan struct{})
 	var runs atomic.Int64
 	go func() {
 		_ = tryOpening(t, st, ledger.Migrations(markSerials(&runs)), func(c *ledger.Config) {
@@ -284,13 +284,13 @@ func TestMigrate_takesOverFromADeadServer(t *testing.T) {
 			c.Fault = func(point string) {
 				if point == "migration" {
 					dying.Close()
-					close(stands)
+					close(existing)
 					<-t.Context().Done()
 				}
 			}
 		})
 	}()
-	<-stands
+	<-existing
 	must.Succeed(t, tryOpening(t, st, ledger.Migrations(markSerials(&runs))))
 	allMarked(t, st, 10)
 }
@@ -338,7 +338,7 @@ func TestMigrate_endsOlderServersFirst(t *testing.T) {
 
 // The zones' own transactions release records, and fsck is clean. No zone is held, as its namespace removed nothing
 // (S7.5).
-func TestMigrate_owesOrdinaryWork(t *testing.T) {
+func TestMigrate_enqueuesOrdinaryWork(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	s := st.Server()
@@ -368,14 +368,14 @@ func TestMigrate_owesOrdinaryWork(t *testing.T) {
 			return err
 		}
 		for range 2 { // as after a kill
-			if err := m.Owe(ctx, z, "less is allowed", law.Scan{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex}); err != nil {
+			if err := m.Enqueue(ctx, z, "less is allowed", law.Scan{Kind: law.ScanMembers, Zone: z.UID, Owner: name.Apex}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}}
 	next := st.Server(ledger.Migrations(step))
-	if r := st.Fsck(); !r.Clean() || r.Owed.Total == 0 || !strings.Contains(store.Text(r), "less is allowed") {
+	if r := st.Fsck(); !r.Clean() || r.Pending.Total == 0 || !strings.Contains(store.Text(r), "less is allowed") {
 		t.Errorf("before the work is done: %s", store.Text(r))
 	}
 	next.Run()

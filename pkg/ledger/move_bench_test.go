@@ -79,7 +79,7 @@ func BenchmarkMove(b *testing.B) {
 		for _, kv := range r.Kvs {
 			var h law.Holding
 			must.Succeed(b, json.Unmarshal(kv.Value, &h))
-			if slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return !w.Locks.IsZero() }) {
+			if slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return !w.Locks.IsZero() }) {
 				return true
 			}
 		}

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Open checks the stored format, or writes an empty store's, executes the missing migrations, or waits for the server
-// that does, and loads the names. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// Open returns a Ledger over a store. It writes the format of an empty store, executes the missing migrations or
+// waits for the server that does, and loads the names of zones. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		CheckEvery: limits.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
 		KeptSteps: cmp.Or(config.JournalSteps, journal.JournalSteps), Octets: limits.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
-	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.News, limits.slowCommit)
-	l.box = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
+	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.Notify, limits.slowCommit)
+	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
 		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy)
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err

@@ -66,9 +66,9 @@ func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	if !strings.HasSuffix(outbox, "/outbox/") {
 		t.Fatalf("the outbox is at %s", outbox)
 	}
-	owed := store.Must(st.Client.Client.Get(t.Context(), outbox, clientv3.WithPrefix()))
-	if len(owed.Kvs) != 1 {
-		t.Fatalf("%d items", len(owed.Kvs))
+	pending := store.Must(st.Client.Client.Get(t.Context(), outbox, clientv3.WithPrefix()))
+	if len(pending.Kvs) != 1 {
+		t.Fatalf("%d items", len(pending.Kvs))
 	}
 	close(d.compacted)
 	isEmpty := func() bool {
@@ -76,7 +76,7 @@ func TestRun_readsTheOutboxBehindACompaction(t *testing.T) {
 	}
 	store.Eventually(t, "the end of the work", isEmpty)
 	store.Eventually(t, "the next watch", func() bool { return d.watches.Load() == 2 })
-	if at, made := d.resumedAt.Load(), owed.Kvs[0].ModRevision; at <= made {
+	if at, made := d.resumedAt.Load(), pending.Kvs[0].ModRevision; at <= made {
 		t.Errorf("it follows from revision %d on, and the item is of %d", at, made)
 	}
 	store.Must(s.CreateZone(store.Zone("infra", "other", "example.net.")))

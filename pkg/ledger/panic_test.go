@@ -71,10 +71,10 @@ func (f *faults) injectFaults(c *ledger.Config) {
 	}
 }
 
-func wantFault(t *testing.T, err error, says string) {
+func wantFault(t *testing.T, err error, want string) {
 	t.Helper()
-	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), says) {
-		t.Errorf("%v: want 500 that says %q", err, says)
+	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v: want 500 that says %q", err, want)
 	}
 	for _, inner := range []string{"goroutine", ".go:", "the test says so"} {
 		if err != nil && strings.Contains(err.Error(), inner) {
@@ -107,7 +107,7 @@ func TestPanic_ofAWrite(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
 	s := faultyZone(t, st, f)
-	for _, test := range []struct{ fault, says string }{
+	for _, test := range []struct{ fault, want string }{
 		{"bad", "nothing was written"}, // during the decision
 		{"before-commit", "nothing was written"},
 		{"after-commit", "whether it was written is not known"},
@@ -115,7 +115,7 @@ func TestPanic_ofAWrite(t *testing.T) {
 		f.setFaults(test.fault)
 		_, err := s.CreateRecord(t.Context(), store.Record("team", "bad", "bad.example.org.", "A", "192.0.2.1"))
 		f.setFaults()
-		wantFault(t, err, test.says)
+		wantFault(t, err, test.want)
 		mustGoOn(t, s, "after-"+test.fault)
 	}
 	s.Record("team", "bad") // written by the last case
@@ -160,11 +160,11 @@ func TestPanic_ofAWriteInABatch(t *testing.T) {
 						return
 					}
 					failed.Add(1)
-					says := "nothing was written"
+					want := "nothing was written"
 					if test.fault == "after-commit" {
-						says = "whether it was written is not known"
+						want = "whether it was written is not known"
 					}
-					wantFault(t, err, says)
+					wantFault(t, err, want)
 				})
 				store.Eventually(t, "a write waits at the zone", func() bool { return s.Ledger.Waiting("infra", "z") == i+1 })
 			}
@@ -216,7 +216,7 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 	t.Parallel()
 	st, f := store.New(t), &faults{}
 	s := faultyZone(t, st, f)
-	for i, test := range []struct{ fault, says string }{
+	for i, test := range []struct{ fault, want string }{
 		{"bad", "nothing was written"},
 		{"before-commit", "nothing was written"},
 		{"after-commit", "whether it was written is not known"},
@@ -227,7 +227,7 @@ func TestPanic_ofAChangeSet(t *testing.T) {
 			createLater(store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 		f.setFaults()
 		for _, err := range append(errs, set.Failed()) {
-			wantFault(t, err, test.says)
+			wantFault(t, err, test.want)
 		}
 		mustGoOn(t, s, "after-"+test.fault)
 	}

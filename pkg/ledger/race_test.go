@@ -206,7 +206,7 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 	before := m.readZones()
 	started := time.Now()
 	m.runMixture(16, writes)
-	took := time.Since(started)
+	elapsed := time.Since(started)
 	for _, f := range m.findFaults(before) {
 		t.Error(f)
 	}
@@ -229,8 +229,8 @@ func testMixture(t *testing.T, servers, zones, writes int, change ...func(*store
 	if zones == 1 && batches == 0 {
 		t.Error("no batch: this test did not see what it is about")
 	}
-	t.Logf("%d changes in %v (%.0f/s), %d transactions, %d of them batches, %d lost; %d journal steps replayed", n, took.Round(time.Millisecond),
-		float64(n)/took.Seconds(), sent, batches, lost, r.Steps)
+	t.Logf("%d changes in %v (%.0f/s), %d transactions, %d of them batches, %d lost; %d journal steps replayed", n, elapsed.Round(time.Millisecond),
+		float64(n)/elapsed.Seconds(), sent, batches, lost, r.Steps)
 }
 
 func TestRace_oneSerialForEachChangeOfOneZone_I3(t *testing.T) {
@@ -431,7 +431,7 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 		})
 	}
 	store.Eventually(t, "all of them write", func() bool { return writes.Load() >= int64(2*writers) || t.Failed() })
-	var took, worst time.Duration
+	var elapsed, worst time.Duration
 	for i := range n {
 		if both == 1 { // the other server continues meanwhile
 			time.Sleep(20 * time.Millisecond)
@@ -451,7 +451,7 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 		if err != nil {
 			t.Fatalf("write %d of the zone: %v", i, err)
 		}
-		took += time.Since(begin)
+		elapsed += time.Since(begin)
 		worst = max(worst, time.Since(begin))
 	}
 	close(done)
@@ -459,7 +459,7 @@ func testZoneWrites(t *testing.T, writers, both, n int) {
 	if worst > 10*time.Second {
 		t.Errorf("one write of the zone took %v", worst)
 	}
-	t.Logf("%d writes of the zone beside %d of records: mean %v, worst %v", n, writes.Load(), (took / time.Duration(n)).Round(time.Microsecond), worst.Round(time.Microsecond))
+	t.Logf("%d writes of the zone beside %d of records: mean %v, worst %v", n, writes.Load(), (elapsed / time.Duration(n)).Round(time.Microsecond), worst.Round(time.Microsecond))
 }
 
 // Two servers write a zone at full speed and take turns. The slowest waits are only logged: they also measure the
@@ -482,7 +482,7 @@ func findStarving(t *testing.T) string {
 	store.Must(servers[0].CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
 	ctx := withDeadline(t)
 	var mu sync.Mutex
-	var took [2][]time.Duration
+	var elapsed [2][]time.Duration
 	until := time.Now().Add(time.Second)
 	if rig.Long() {
 		until = until.Add(2 * time.Second)
@@ -502,21 +502,21 @@ func findStarving(t *testing.T) string {
 				return
 			}
 			mu.Lock()
-			took[w%2] = append(took[w%2], time.Since(began))
+			elapsed[w%2] = append(elapsed[w%2], time.Since(began))
 			mu.Unlock()
 		}
 	})
 	var each [2]string
 	for i := range each {
-		slices.Sort(took[i])
-		n, stats := len(took[i]), servers[i].Ledger.Stats()
-		each[i] = fmt.Sprintf("%d writes, p50 %v, p99 %v, %d of %d decisions lost", n, took[i][n/2].Round(time.Microsecond), took[i][n*99/100].Round(time.Microsecond), stats.Conflicts.Load(), stats.Transactions.Load())
+		slices.Sort(elapsed[i])
+		n, stats := len(elapsed[i]), servers[i].Ledger.Stats()
+		each[i] = fmt.Sprintf("%d writes, p50 %v, p99 %v, %d of %d decisions lost", n, elapsed[i][n/2].Round(time.Microsecond), elapsed[i][n*99/100].Round(time.Microsecond), stats.Conflicts.Load(), stats.Transactions.Load())
 	}
 	servers[0].Run()
 	st.Settle()
 	t.Log(strings.Join(each[:], "; "))
-	all := slices.Sorted(slices.Values(slices.Concat(took[0], took[1])))
-	if a, b := len(took[0]), len(took[1]); 5*min(a, b) < a+b {
+	all := slices.Sorted(slices.Values(slices.Concat(elapsed[0], elapsed[1])))
+	if a, b := len(elapsed[0]), len(elapsed[1]); 5*min(a, b) < a+b {
 		return fmt.Sprintf("%d and %d writes: each should have a fifth at least", a, b)
 	}
 	p50, p99 := all[len(all)/2], all[len(all)*99/100]
@@ -567,7 +567,7 @@ func TestRace_aCascadeLeavesAPendingZoneOfAnotherServer(t *testing.T) {
 	store.Must(s.CreateZone(child))
 	changed := store.Must(other.UpdateZone("team", "child", func(z *v1alpha1.Zone) { z.Spec.DomainName = "kid" }))
 	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.")))
-	s.Ledger.CarryOut(t.Context())
+	s.Ledger.ProcessOutbox(t.Context())
 	st.Settle()
 	if z := s.Zone("team", "child"); z.Spec.DomainName != "kid" || z.ResourceVersion != changed.ResourceVersion {
 		t.Errorf("the zone is %q at version %s, not kid at %s", z.Spec.DomainName, z.ResourceVersion, changed.ResourceVersion)

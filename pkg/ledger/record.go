@@ -39,7 +39,7 @@ type recordWrite struct {
 	l *Ledger
 }
 
-// GuaranteedUpdate makes an update without changes part of a change set too.
+// GuaranteedUpdate adds an update to the change set of ctx, even if it changes nothing.
 func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	set, index := setOf(ctx)
@@ -57,7 +57,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 			w.copyTo(destination)
 			return nil
 		}
-		// The object must still be unchanged at the commit.
+		// The set compares that the object is unchanged at the commit.
 		if out, err := w.compareOnly(ctx, set, index); err != nil || out.OK {
 			return err
 		}
@@ -115,26 +115,26 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	}
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
-	l.box.PayNow(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
 	if placed != nil {
 		w.commitAs(placed, out)
 	}
 	return out, nil
 }
 
-// recordAsk: hint is the key of the zone that probably changes.
+// recordAsk returns the request to the law, and the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
 	var hint string
 	if before != nil {
-		ask.Uncounted = l.box.Terminates(before.Namespace)
+		ask.Uncounted = l.outbox.Terminates(before.Namespace)
 		ask.Namespace, ask.Name, ask.UID = before.Namespace, before.Name, string(before.UID)
 		var err error
 		if ask.Before, ask.Waits, err = objects.Adopted(before); err != nil {
 			return ask, "", err
 		}
-		ask.Stood = objects.Moving(before)
+		ask.Existed = objects.Moving(before)
 		if ask.Before != nil {
 			hint = l.mem.Layout.Zone(ask.Before.Zone.Namespace, ask.Before.Zone.Name)
 		}
@@ -173,7 +173,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	return a.Out, a.Err
 }
 
-// observeGeneration returns the Record, too, if status.observedGeneration changes.
+// observeGeneration returns the data to put, and the Record if status.observedGeneration changes.
 func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
 	if w.after.Generation == w.before.Generation {
 		return nil, put, nil
@@ -194,7 +194,7 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
 	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
-		x.Ask.After.WaitsOnConflict = false // a set replaces in one step; nothing waits
+		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}
 	if before != nil {
 		rev, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(before)

@@ -128,7 +128,7 @@ func TestFollow_resumesWhereItWasCutOff(t *testing.T) {
 }
 
 // After a silence etcd may have compacted the watch's last revision.
-func TestFollow_resumesBehindACompactionThatItHasHeardOf(t *testing.T) {
+func TestFollow_resumesBehindACompactionReportedToIt(t *testing.T) {
 	t.Parallel()
 	st := store.On(t, store.Fresh(t), "/registry/kubizone") // compacted for itself alone
 	s, cut := startSnippedServer(t, st)

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ReviewName answers as the creation of a Record without data, without a write (S14.1).
+// ReviewName returns the result that a Record without data would have at its creation, without writing it (S14.1).
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
 	ask, _, err := l.recordAsk(ctx, nil, asked, objects.RecordWithoutData)
 	if err != nil {

@@ -91,9 +91,9 @@ func TestReviewName_answersAsTheDryRun_S14_1(t *testing.T) {
 		}
 		record := store.Record(test.by, "asked", test.fqdn, test.rrtype, sampleData[test.rrtype])
 		err = s.Ledger.PreviewRecord(t.Context(), nil, record)
-		said := strings.TrimSuffix(status.Reason, " (S4.1)")
+		message := strings.TrimSuffix(status.Reason, " (S4.1)")
 		named := err != nil && strings.HasSuffix(err.Error(), "; contact of the zone: dns@example.org")
-		if (err == nil) != status.Allowed || err != nil && !strings.Contains(err.Error(), said) ||
+		if (err == nil) != status.Allowed || err != nil && !strings.Contains(err.Error(), message) ||
 			named != (apierrors.IsForbidden(err) && test.by != "platform") {
 			t.Errorf("%s %s %s: the dry run says %v, the review %+v", test.by, test.fqdn, test.rrtype, err, status)
 		}

@@ -224,9 +224,9 @@ func TestRound_givesANameToTheOlder_S2_7(t *testing.T) {
 		store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) {
 			z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("victim", "*"), store.Allow("old", "*"), store.Allow("young", "*")}
 		}))
-		s.Ledger.CarryOut(t.Context())
+		s.Ledger.ProcessOutbox(t.Context())
 		must.Succeed(t, s.DeleteRecord(t.Context(), "victim", "www"))
-		s.Ledger.CarryOut(t.Context())
+		s.Ledger.ProcessOutbox(t.Context())
 		if s.Record("old", "r").Status.ZoneRef == nil || s.Record("young", "r").Status.ZoneRef != nil {
 			t.Fatal("the younger has the name")
 		}
@@ -286,7 +286,7 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	z.Spec.Delegations = append(z.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "kid", Zones: []string{"kid"}})
 	store.Must(s.CreateZone(z))
 	store.Must(s.CreateZone(store.Zone("kid", "kid", "kid.example.org.", store.Allow("kid", "*"))))
-	s.Ledger.CarryOut(t.Context())
+	s.Ledger.ProcessOutbox(t.Context())
 	store.Must(s.CreateRecord(t.Context(), store.Record("team", "a", "a.example.org.", "A", "192.0.2.1")))
 	replaceLater(t, s, "team", "new", "a.example.org.")
 	within := store.Record("team", "within", "www.kid", "A", "192.0.2.2")
@@ -298,10 +298,10 @@ func TestRound_leavesNamesThatMoveToTheirCascade_S2_7(t *testing.T) {
 	_, errs := inSet(t.Context(), s, deleteLater("team", "a"), // locks no name (S2.14)
 		createLater(store.Record("team", "b", "b.example.org.", "A", "192.0.2.1")))
 	must.Succeed(t, errors.Join(errs...))
-	if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 1 {
-		t.Errorf("a round owes %d cascades for a name beside those that move", owed)
+	if pending := must.Get(s.Ledger.TryWaiting(t.Context()))(t); pending != 1 {
+		t.Errorf("a round owes %d cascades for a name beside those that move", pending)
 	}
-	s.Ledger.CarryOut(t.Context())
+	s.Ledger.ProcessOutbox(t.Context())
 	if s.Record("team", "new").Status.ZoneRef == nil {
 		t.Error("the name is not replaced")
 	}
@@ -323,15 +323,15 @@ func TestRound_leavesANamespaceToTheCascadeOfItsDelegation_S2_7(t *testing.T) {
 		r := store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 		store.Must(s.CreateRecord(t.Context(), r))
 	}
-	s.Ledger.CarryOut(t.Context())
+	s.Ledger.ProcessOutbox(t.Context())
 	now = now.Add(30 * time.Minute) // all content counts against deletions
 	change := func(namespace string) (held bool) {
 		t.Helper()
 		store.Must(s.UpdateDelegation("platform", "team", func(d *v1alpha1.Delegation) { d.Spec.Namespaces = []string{namespace} }))
-		if owed := must.Get(s.Ledger.TryWaiting(t.Context()))(t); owed != 0 {
-			t.Errorf("a round owes %d cascades beside that of the Delegation", owed)
+		if pending := must.Get(s.Ledger.TryWaiting(t.Context()))(t); pending != 0 {
+			t.Errorf("a round owes %d cascades beside that of the Delegation", pending)
 		}
-		s.Ledger.CarryOut(t.Context())
+		s.Ledger.ProcessOutbox(t.Context())
 		if r := s.Record("team", "r0"); (r.Status.ZoneRef != nil) != (namespace == "team") {
 			t.Fatalf("with rules for %s: %+v", namespace, r.Status)
 		}
@@ -361,8 +361,8 @@ func BenchmarkRound(b *testing.B) {
 	store.Must(s.UpdateZone("platform", "top", func(z *v1alpha1.Zone) {
 		z.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("victim", "*"), store.Allow("other", "*")}
 	}))
-	s.Ledger.CarryOut(ctx)
+	s.Ledger.ProcessOutbox(ctx)
 	for b.Loop() {
-		s.Ledger.CarryOut(ctx)
+		s.Ledger.ProcessOutbox(ctx)
 	}
 }

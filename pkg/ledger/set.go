@@ -21,12 +21,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A change set is a list of writes of Records of a zone, committed as a whole or not at all (S10.1). Each write comes
-// through the ordinary storage (after admission, preconditions, field managers) and waits until all have come. Then
-// each is decided on the result of the earlier writes, and a single transaction commits all.
+// A change set is a list of writes of Records of a zone, committed as a whole or not at all (S10.1). Each write
+// passes the ordinary storage (admission, preconditions, field managers) and waits until all have arrived. Then each
+// is decided on the result of the earlier writes, and a single transaction commits all.
 //
-// Waiting writes hold no lock, so a set blocks no other write, and two sets cannot wait for each other. The end of
-// any write's context ends the set.
+// Waiting writes hold no lock, so a set blocks no other write or set. The end of any write's context ends the set.
 
 // Set is a change set, safe for concurrent use.
 type Set struct {
@@ -35,19 +34,19 @@ type Set struct {
 
 	mu    sync.Mutex
 	items []setItem
-	// refused: a write was refused before the decision, so nothing is committed.
+	// refused is true if a write was refused before the decision: nothing is committed.
 	refused bool
 	failure error
-	// over is the reason against a further commit; nil while the set is open.
+	// over is the error of later writes; nil while the set is open.
 	over error
-	// sent: the writes may be committed, even after an error.
+	// sent is true if the writes may be committed, even after an error.
 	deciding, sent bool
-	// zone and serial are known after the commit.
+	// zone and serial are set by the commit.
 	zone   *v1alpha1.AdoptingZone
 	serial int64
 }
 
-// setItem: a write that left will not come again; came: at least once.
+// setItem is the state of a write. left: its request has ended. came: the write arrived at least once.
 type setItem struct {
 	waiting                        *commit.SetWrite // nil: none, or answered
 	left, came, creates, unchanged bool
@@ -57,7 +56,7 @@ type setItem struct {
 // NewSet returns a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone (S10.5), before any write comes.
+// Require sets the prerequisites on the zone (S10.5). It takes no lock, so call it before any write arrives.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -70,7 +69,7 @@ type setPlace struct {
 	index int
 }
 
-// Context makes a write or preview through the storage of Records write i of the set.
+// Context returns the context of write i of the set, or of its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -80,8 +79,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy returns the octets by which a write under ctx and the earlier writes of its set enlarge the store: the
-// namespace stores all or none.
+// GrowsBy returns the octets by which a write under ctx and the earlier writes of its set enlarge the store, as the
+// namespace stores all of them or none.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -108,7 +107,7 @@ func (e *setEndedError) Error() string {
 }
 func (e *setEndedError) Unwrap() error { return e.why }
 
-// Status makes this an API error that Kubernetes' handlers do not retry.
+// Status makes the error an API error that Kubernetes' handlers do not retry.
 func (e *setEndedError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded,
 		Message: e.Error()}
@@ -116,7 +115,7 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave reports the end of the request of write i, maybe after the set's answer, and whether the write was refused.
+// Leave tells the set that the request of write i has ended, and whether the write was refused.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true
@@ -142,7 +141,7 @@ func (s *Set) Unchanged(i int) bool {
 	return s.items[i].unchanged
 }
 
-// Creates returns the number of creations that came.
+// Creates returns the number of creations that have arrived.
 func (s *Set) Creates() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,28 +153,28 @@ func (s *Set) Creates() (n int) {
 	return n
 }
 
-// Failed returns the error of the whole set; nil: none, or of single writes.
+// Failed returns the error of the whole set, not of single writes, or nil.
 func (s *Set) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// Unwritten reports whether certainly nothing was written. The result is valid after all writes have left.
+// Unwritten reports whether certainly nothing was written. Call it when all requests have ended.
 func (s *Set) Unwritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
-// Committed returns the zone and its serial after the commit; else nil.
+// Committed returns the zone and its serial after the commit; nil before.
 func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.zone, s.serial
 }
 
-// Abandon ends the set with a cause, the error of all waiting and later writes. A decision in progress continues.
+// Abandon ends the set: all waiting and later writes return the cause. A decision in progress continues.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +194,8 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady begins the decision if all have come or left; else nil. The caller holds s.mu.
+// takeReady begins the decision and returns the writes, if each has arrived or its request has ended; else nil. The
+// caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil
@@ -240,7 +240,7 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet: writes with changed objects come again; the others keep waiting.
+// decideSet decides the set. If objects have changed, only their writes are answered, and come again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
@@ -248,7 +248,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	b := &commit.Set{Committer: s.l.com, Writes: writes, Commits: commits, Requires: s.requires}
 	ctx := decisionContext(writes)
 	again, err := b.Run(ctx)
-	s.l.box.PayNow(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.Owed)
+	s.l.outbox.CountCuts(etcd.PaidBy(ctx, etcd.Payer{Namespace: writes[0].Namespace(), Weight: 1}), b.PendingCuts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deciding, s.sent = false, b.Sent
@@ -287,7 +287,7 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// decisionContext has the earliest deadline: the end of any write ends the set.
+// decisionContext returns the context with the earliest deadline.
 func decisionContext(writes []*commit.SetWrite) context.Context {
 	first := writes[0].Ctx
 	for _, w := range writes[1:] {

@@ -83,8 +83,8 @@ func TestRace_setsBesideDelegationsAndZones_S10_1(t *testing.T) {
 				name, kind := fmt.Sprint("r", i), pick("A", "A", "A", "TXT", "TXT", "CNAME", "NS", "CAA")
 				value := map[string]string{"A": fmt.Sprint("192.0.2.", 1+rnd.IntN(3)), "TXT": "x", "CNAME": "target.test.", "NS": "ns.sub.example.org.", "CAA": `0 issue "ca.test"`}[kind]
 				r := store.Record(ns, name, pick("a", "b", "a.b", "_x.a", "_x.b", "*.b", "sub", "ns.sub", "x.sub", "c")+".example.org.", kind, value)
-				switch stands := s.Records.Get(ctx, store.Key("records", ns, name), storage.GetOptions{}, &v1alpha1.Record{}) == nil; {
-				case !stands:
+				switch exists := s.Records.Get(ctx, store.Key("records", ns, name), storage.GetOptions{}, &v1alpha1.Record{}) == nil; {
+				case !exists:
 					writes = append(writes, createLater(r))
 				case rnd.IntN(3) > 0:
 					writes = append(writes, changeLater(ns, name, func(o *v1alpha1.Record) { o.Spec = r.Spec }))

@@ -280,10 +280,10 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
 	exampleOrg(t, st)
-	var told atomic.Int64
+	var reported atomic.Int64
 	now := time.Now()
 	s := st.Server(func(c *ledger.Config) {
-		c.Now, c.Held = func() time.Time { return now }, func(*v1alpha1.Zone) { told.Add(1) }
+		c.Now, c.Held = func() time.Time { return now }, func(*v1alpha1.Zone) { reported.Add(1) }
 	})
 	store.Must(s.UpdateZone("platform", "example-org", func(z *v1alpha1.Zone) { z.Spec.Limits = nil }))
 	s.Run()
@@ -304,14 +304,14 @@ func TestSet_isOneContentForMassDeletions_S7_5(t *testing.T) {
 		t.Fatal(joinErrors(errs))
 	}
 	before := s.Zone("platform", "example-org").Status
-	if before.SettledSerial != before.Serial || told.Load() != 0 {
-		t.Fatalf("held at %d of %d, told %d times", before.SettledSerial, before.Serial, told.Load())
+	if before.SettledSerial != before.Serial || reported.Load() != 0 {
+		t.Fatalf("held at %d of %d, told %d times", before.SettledSerial, before.Serial, reported.Load())
 	}
 	if _, errs := inSet(t.Context(), s, append(second, gone...)...); errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	if after := s.Zone("platform", "example-org").Status; after.SettledSerial != before.Serial || after.Serial != before.Serial+1 || told.Load() != 1 {
-		t.Errorf("%d is delivered of %d, want %d; told %d times", after.SettledSerial, after.Serial, before.Serial, told.Load())
+	if after := s.Zone("platform", "example-org").Status; after.SettledSerial != before.Serial || after.Serial != before.Serial+1 || reported.Load() != 1 {
+		t.Errorf("%d is delivered of %d, want %d; told %d times", after.SettledSerial, after.Serial, before.Serial, reported.Load())
 	}
 }
 
@@ -473,12 +473,12 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 			writes = append(writes, createLater(store.Record("team", name, name+".example.org.", "MX",
 				fmt.Sprintf("10 a.in%d.%s.", i, zone), fmt.Sprintf("20 b.in%d.%s.", i, zone))))
 		}
-		heard, before := &warned{}, s.Ledger.Stats().Reads.Load()
-		if _, errs := inSet(warning.WithWarningRecorder(t.Context(), heard), s, writes...); errors.Join(errs...) != nil {
+		received, before := &warned{}, s.Ledger.Stats().Reads.Load()
+		if _, errs := inSet(warning.WithWarningRecorder(t.Context(), received), s, writes...); errors.Join(errs...) != nil {
 			t.Fatalf("%s: %v", zone, errs[0])
 		}
-		if absent := strings.Count(fmt.Sprint(heard.texts), "has no record there"); (absent == 80) != (zone == "example.org") {
-			t.Errorf("%s: %d Warnings: %q", zone, absent, heard.texts)
+		if absent := strings.Count(fmt.Sprint(received.texts), "has no record there"); (absent == 80) != (zone == "example.org") {
+			t.Errorf("%s: %d Warnings: %q", zone, absent, received.texts)
 		}
 		return s.Ledger.Stats().Reads.Load() - before
 	}
@@ -491,8 +491,8 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	t.Parallel()
 	s := exampleOrg(t, store.New(t), "first")
-	heard := &warned{}
-	_, errs := inSet(warning.WithWarningRecorder(t.Context(), heard), s,
+	received := &warned{}
+	_, errs := inSet(warning.WithWarningRecorder(t.Context(), received), s,
 		createLater(store.Record("team", "a", "a.example.org.", "CNAME", "b.example.org.")),
 		createLater(store.Record("team", "b", "b.example.org.", "CNAME", "c.example.org.")),
 		createLater(store.Record("team", "mail", "mail.example.org.", "MX", "10 host.example.org.")),
@@ -500,8 +500,8 @@ func TestSet_warnsOfNoHostThatItBrings_S5_14(t *testing.T) {
 	if errors.Join(errs...) != nil {
 		t.Fatal(joinErrors(errs))
 	}
-	if len(heard.texts) != 1 || !strings.Contains(heard.texts[0], "names c.example.org., and zone example.org. has no record there") {
-		t.Errorf("Warnings %q; want that of c.example.org.", heard.texts)
+	if len(received.texts) != 1 || !strings.Contains(received.texts[0], "names c.example.org., and zone example.org. has no record there") {
+		t.Errorf("Warnings %q; want that of c.example.org.", received.texts)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestSituations(t *testing.T) {
 				}
 				x := *d
 				x.CmdArgs = slices.Concat([]datadriven.CmdArg{{Key: server}}, d.CmdArgs)
-				return situations.Shorten(d.Cmd, w.tellCommand(t, &x))
+				return situations.Shorten(d.Cmd, w.describeCommand(t, &x))
 			})
 		})
 	}

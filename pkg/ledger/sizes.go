@@ -48,9 +48,9 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 
-// FollowSizes reports to sink, until ctx ends, the octets of each namespace's objects, except Deliveries, at a
-// revision, then each change. etcd has the previous values of changed objects; after a compaction of such a value,
-// all objects are counted again.
+// FollowSizes reports the octets of each namespace's objects, except Deliveries, to sink until ctx ends: all at a
+// revision, then each change. Nothing is kept for single objects, as etcd has the previous values. If such a value
+// was compacted, all objects are counted again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)
@@ -80,7 +80,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Counted()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// others between the resources are skipped below
+	// events of other resources are skipped below
 	from, end := l.mem.Layout.Objects(sizedResources[0]),
 		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {

@@ -33,8 +33,8 @@ const (
 	leaseSeconds = 5
 )
 
-// RunElected calls run while this server is elected, until ctx ends. The end of the lease is an error. At most one
-// server of a store is elected, but for a moment after a loss: run must allow for two.
+// RunElected calls run while this server is elected, and returns when ctx ends, or with an error when the lease ends.
+// At most one server of a store is elected, except for a moment after the loss of a lease: run must allow for two.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
 	// The lease is returned after the end of ctx, within resignTimeout if etcd does not answer.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,8 +69,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about most Records of the zone with this uid, ordered by owner, from a cursor, "" at the begin.
-// next is the next cursor, "" at the end.
+// Members returns a page of about "most" Records in the zone with this uid, ordered by owner, from a cursor on ("":
+// the first), and the cursor of the next page ("": none).
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -91,9 +91,9 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords writes a namespace's stored Records for which change, which sets their conditions, returns true. The
-// namespace pays. Records that are absent or change meanwhile are omitted. changed counts the written Records; with
-// an error, maybe too few.
+// ChangeRecords writes those stored Records of a namespace for which change, which sets conditions, returns true. The
+// namespace is charged. Records that are absent or change during the call are omitted. changed counts the written
+// Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	for len(names) > 0 {

@@ -165,8 +165,8 @@ func TestSteps_ofOneRecordInNoZone(t *testing.T) {
 	must.Succeed(t, s.DeleteZone("infra", "example"))
 	s.Run()
 	st.Settle()
-	if wrote, told, err := s.Ledger.WriteTwice(t.Context(), "team", "www"); wrote != 1 || told != 1 || err != nil {
-		t.Errorf("written %d times, told %d times: %v", wrote, told, err)
+	if wrote, reported, err := s.Ledger.WriteTwice(t.Context(), "team", "www"); wrote != 1 || reported != 1 || err != nil {
+		t.Errorf("written %d times, told %d times: %v", wrote, reported, err)
 	}
 	if r := s.Record("team", "www"); r.Status.ZoneRef != nil {
 		t.Errorf("it is still in a zone: %+v", r.Status)

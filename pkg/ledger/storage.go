@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the client for the Kubernetes storage of our resources: decorated storages commit their
-// optimistic writes as the ledger's transactions, and revisions become versions. etcd3.store writes objects only
-// through these two methods. client remains unchanged, and must be closed by the caller. versions is
-// Versions(prefix), or nil to keep etcd's revisions, for a storage with one object in each transaction.
+// StorageClient returns the client for Kubernetes' storage of our resources: the ledger commits the writes of
+// decorated storages, and versions replace etcd's revisions. etcd3.store writes objects only through OptimisticPut
+// and OptimisticDelete. client remains unchanged, and must be closed by the caller. versions is Versions(prefix), or
+// nil to keep etcd's revisions, for a storage with one object in each transaction.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New asks the client's endpoints for progress notices, needed by lists from the cache and watches with
@@ -31,9 +31,10 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// optimistic commits a write, passed in the context by the storage decorator.
+// optimistic commits a write. The storage decorator passes it in the context.
 type optimistic interface {
-	// commitWrite writes key at its expected revision (0: absent). put is encoded by the store; nil deletes.
+	// commitWrite writes or, if put is nil, deletes the key at its expected revision (0: absent). put is encoded by
+	// the store.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
@@ -74,5 +75,5 @@ func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	return kubernetes.DeleteResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
-// errLease: an expiry would delete an object without a decision.
+// errLease refuses a TTL: expiry would delete an object without a decision.
 var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")

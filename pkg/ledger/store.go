@@ -21,15 +21,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat if this program must not read the store. A server calls CheckFormat before any other
-// request to etcd, as it only reads a key.
+// CheckFormat returns ErrFormat if this program must not read the store. It reads a single key, so a server calls it
+// before any other request to etcd.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
 }
 
-// ReadStore returns a client that decrypts internal values and maps revisions to versions. Nothing is written, and a
-// missing or damaged config key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// ReadStore returns a client that decrypts internal values and maps revisions to versions. It writes nothing, and
+// leaves a missing or damaged config key to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -62,10 +62,9 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
-// openStore checks that this program may use the store, writes the format of an empty store, and returns a client
-// that decrypts internal values and maps revisions to versions. If the transformer of Records encrypts, new internal
-// values are encrypted. A key of the store that the transformer's first provider did not encrypt is encrypted again,
-// so that the old provider can be removed. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// openStore checks the format, writes that of an empty store, and returns a client like ReadStore's. If the
+// transformer of Records encrypts, new internal values are encrypted. A key of the store that the transformer's first
+// provider did not encrypt is encrypted again, so that the old provider can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -75,7 +74,7 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
-// readConfig returns nil for an empty store.
+// readConfig reads and checks the config key; nil for an empty store.
 func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -98,7 +97,7 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	return r.Kvs[0], config, nil
 }
 
-// tryOpen is not done if another server wrote, or the config key was written.
+// tryOpen returns done=false, to be called again, after a write of the config key by this or another server.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	if stale { // false: another server has already done so
+	if stale { // false: another server has done so
 		if _, err := s.wrapKey(ctx, kv, config, key); err != nil {
 			return nil, false, err
 		}
@@ -140,7 +139,6 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	return opened, true, nil
 }
 
-// wrapKey, like writeConfig, returns false if another server wrote meanwhile.
 func (s *store) wrapKey(ctx context.Context, kv *mvccpb.KeyValue, config stored, key encryption.Key) (bool, error) {
 	var err error
 	if config.Key, err = key.Wrap(ctx, s.transformer, s.layout.Config()); err != nil {
@@ -180,11 +178,12 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 	}
 }
 
-// ErrEncrypted: the encryption configuration does not decrypt the key of the store.
+// ErrEncrypted means that the encryption configuration does not decrypt the key of the store.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key until ctx ends, and then returns nil. The error is ErrFormat if a newer version
-// has taken the store over, or another server has begun to encrypt it; then this ledger sends no more transactions.
+// FollowFormat watches the config key until ctx ends, and then returns nil. It returns ErrFormat if a newer version
+// has taken the store over, or another server has begun to encrypt the store. Then this ledger sends no more
+// transactions.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

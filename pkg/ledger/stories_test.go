@@ -79,21 +79,21 @@ func TestStories(t *testing.T) {
 				if w.st == nil {
 					d.Fatalf(t, "a story begins with reset")
 				}
-				return w.tellCommand(t, d)
+				return w.describeCommand(t, d)
 			})
 		})
 	}
 }
 
 type world struct {
-	t       *testing.T // of the file; a command's ends with it
-	d       *datadriven.TestData
-	st      *store.Store
-	now     atomic.Int64
-	servers map[string]*actor
-	pending map[string]*answered
-	zones   map[string]bool // namespace and name of each written zone
-	told    []datadriven.TestData
+	t        *testing.T // of the file; a command's ends with it
+	d        *datadriven.TestData
+	st       *store.Store
+	now      atomic.Int64
+	servers  map[string]*actor
+	pending  map[string]*answered
+	zones    map[string]bool // namespace and name of each written zone
+	reported []datadriven.TestData
 	// asksToEstablish: without a zone above, a zone needs "establish" (S3.3); otherwise the right is given.
 	asksToEstablish bool
 }
@@ -116,7 +116,7 @@ func newWorld(t *testing.T, d *datadriven.TestData) *world {
 			change = append(change, store.Unchecked)
 		}
 	}
-	w := &world{t: t, st: store.New(t, change...), servers: map[string]*actor{}, pending: map[string]*answered{}, zones: map[string]bool{}, told: []datadriven.TestData{*d}}
+	w := &world{t: t, st: store.New(t, change...), servers: map[string]*actor{}, pending: map[string]*answered{}, zones: map[string]bool{}, reported: []datadriven.TestData{*d}}
 	w.now.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
 	for _, x := range d.CmdArgs {
 		if x.Key != "encrypted" {
@@ -138,11 +138,11 @@ func (w *world) endStory(t *testing.T, pos string) {
 	}
 }
 
-func (w *world) tellCommand(t *testing.T, d *datadriven.TestData) string {
+func (w *world) describeCommand(t *testing.T, d *datadriven.TestData) string {
 	w.d = d
 	w.now.Add(1)
 	out := w.runCommand(t, d)
-	w.told = append(w.told, *d)
+	w.reported = append(w.reported, *d)
 	for _, a := range w.servers {
 		w.waitForZones(t, a)
 	}
@@ -181,7 +181,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "zone", "sign", "record", "delegation", "delete", "set":
 		if d.HasArg("deaths") {
-			return w.tellDeaths(t, d)
+			return w.describeDeaths(t, d)
 		}
 		a := server()
 		if d.Cmd == "set" {
@@ -239,7 +239,7 @@ func (w *world) runCommand(t *testing.T, d *datadriven.TestData) string {
 		w.settleStore(t, server())
 	case "carry":
 		a := server()
-		a.Ledger.CarryOut(a.ctx)
+		a.Ledger.ProcessOutbox(a.ctx)
 	case "terminating":
 		server().known.setTerminating(arg(1), !d.HasArg("no"))
 	case "show":
@@ -607,15 +607,15 @@ func (w *world) writeSet(t *testing.T, d *datadriven.TestData, a *actor) string 
 	}, comes)
 }
 
-// tellDeaths repeats the story since reset for each point of the write, with the server dying there, and shows the
+// describeDeaths repeats the story since reset for each point of the write, with the server dying there, and shows the
 // state then, and after another server has run all works.
-func (w *world) tellDeaths(t *testing.T, d *datadriven.TestData) string {
+func (w *world) describeDeaths(t *testing.T, d *datadriven.TestData) string {
 	var out strings.Builder
-	var said []string
+	var messages []string
 	for at := 1; ; at++ {
-		again := newWorld(w.t, &w.told[0])
-		for i := range w.told[1:] {
-			again.tellCommand(t, &w.told[1+i])
+		again := newWorld(w.t, &w.reported[0])
+		for i := range w.reported[1:] {
+			again.describeCommand(t, &w.reported[1+i])
 		}
 		again.d = d
 		a := again.servers[d.CmdArgs[0].Key]
@@ -638,10 +638,11 @@ func (w *world) tellDeaths(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&out, "answered: %s\n", answer)
 			return out.String()
 		}
-		if left = fmt.Sprintf("%s; %s; then %s", left, describeOwed(r.Owed.Total), then); len(said) > 0 && said[len(said)-1] == left {
+		left = fmt.Sprintf("%s; %s; then %s", left, describePending(r.Pending.Total), then)
+		if len(messages) > 0 && messages[len(messages)-1] == left {
 			left = "the same"
 		} else {
-			said = append(said, left)
+			messages = append(messages, left)
 		}
 		fmt.Fprintf(&out, "%d %s: %s\n", at, a.gate.died, left)
 	}

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-func describeOwed(n int) string {
+func describePending(n int) string {
 	if n == 0 {
 		return "nothing owed"
 	}
@@ -269,7 +269,7 @@ func (w *world) recordOf(t *testing.T, d *datadriven.TestData, ns, name, input s
 
 func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	printf := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	var s *actor
 	for _, a := range w.servers {
 		s = a
@@ -292,20 +292,20 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 	case "zone":
 		z := &v1alpha1.Zone{}
 		if err := s.Zones.Get(s.Ctx, store.Key("zones", ns, name), storage.GetOptions{}, z); err == nil {
-			say("%s", zoneText(z))
+			printf("%s", zoneText(z))
 		}
 	case "record":
 		r := &v1alpha1.Record{}
 		if err := s.Records.Get(s.Ctx, store.Key("records", ns, name), storage.GetOptions{}, r); err == nil {
-			say("%s%s", recordText(r), w.describeEarlier(s, r.Status.ZoneRef))
+			printf("%s%s", recordText(r), w.describeEarlier(s, r.Status.ZoneRef))
 		}
 	case "records":
 		for _, r := range s.ListRecords(ns) {
-			say("%s/%s %s %s: %s", r.Namespace, r.Name, r.Spec.Type, strings.Join(r.Spec.Values, ", "), recordText(&r))
+			printf("%s/%s %s %s: %s", r.Namespace, r.Name, r.Spec.Type, strings.Join(r.Spec.Values, ", "), recordText(&r))
 		}
 	case "delegation":
 		o := s.Delegation(ns, name)
-		say("%s%s", delegationText(o), w.describeEarlier(s, o.Status.ZoneRef))
+		printf("%s%s", delegationText(o), w.describeEarlier(s, o.Status.ZoneRef))
 	case "claims":
 		stored(keys.Room("owners")+uid()+"/", func(key string, value []byte) error {
 			var o law.Owner
@@ -315,7 +315,7 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				text += " " + describeClaim(c)
 			}
 			if text != "" {
-				say("%s:%s", key, text)
+				printf("%s:%s", key, text)
 			}
 			return err
 		})
@@ -346,32 +346,32 @@ func (w *world) showObject(t *testing.T, d *datadriven.TestData) string {
 				}
 				steps = append(steps, text)
 			}
-			say("%s", strings.Join(steps, "; "))
+			printf("%s", strings.Join(steps, "; "))
 			return err
 		})
 	case "outbox":
 		stored(keys.Room("outbox"), func(_ string, value []byte) error {
 			var work law.Work
 			err := layout.Decode(value, &work)
-			say("%s", work.Reason)
+			printf("%s", work.Reason)
 			return err
 		})
 		stored(keys.Room("debts"), func(_ string, value []byte) error {
 			var cut law.PendingCut
 			err := layout.Decode(value, &cut)
-			say("%s/%s counts its child %s/%s", cut.Parent.Namespace, cut.Parent.Name, cut.Child.Namespace, cut.Child.Name)
+			printf("%s/%s counts its child %s/%s", cut.Parent.Namespace, cut.Parent.Name, cut.Child.Namespace, cut.Child.Name)
 			return err
 		})
 	case "damage":
 		for _, f := range w.st.Fsck().Damage.List {
-			say("%s", f.Rule)
+			printf("%s", f.Rule)
 		}
 		slices.Sort(lines)
 		lines = slices.Compact(lines)
 	case "lost":
 		a := w.servers[ns]
 		now := a.Ledger.Stats().Conflicts.Load()
-		say("%d", now-a.lost)
+		printf("%d", now-a.lost)
 		a.lost = now
 	default:
 		d.Fatalf(t, "show what?")

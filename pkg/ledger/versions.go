@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Versions returns the mapping between etcd's revisions and the resourceVersions of objects under a prefix. Each
-// client needs it that reads or writes objects, or compares revisions with such a client's.
+// Versions returns the mapping between etcd's revisions and the resourceVersions of objects under a prefix, for each
+// client that reads or writes objects, or compares revisions with such a client.
 func Versions(prefix string) *subrev.Mapping {
 	var resources []string
 	for _, r := range layout.Resources {

@@ -54,13 +54,13 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 	st.Settle()
 	b.takeBill()
 	for i := range 3 {
-		var took []time.Duration
+		var elapsed []time.Duration
 		timed := func(write func() error) {
 			begin := time.Now()
 			if err := write(); err != nil {
 				t.Fatal(err)
 			}
-			took = append(took, time.Since(begin))
+			elapsed = append(elapsed, time.Since(begin))
 		}
 		put := func(name, domain string) {
 			timed(func() error {
@@ -78,7 +78,7 @@ func TestWaiting_aSquatterGetsNothing_S2_15(t *testing.T) {
 		st.Settle()
 		of := b.takeBill()
 		t.Logf("delete %s, create %s, the slowest of 20 more writes %s; the cascade went on for %s; charged %v",
-			took[0], took[1], slices.Max(took[2:]), time.Since(begin).Round(time.Millisecond), of)
+			elapsed[0], elapsed[1], slices.Max(elapsed[2:]), time.Since(begin).Round(time.Millisecond), of)
 		if most := 100 << 10; of["shop"] > most {
 			t.Errorf("the holder was charged %d octets, of which its own 22 writes take less than %d", of["shop"], most)
 		}
@@ -168,11 +168,11 @@ func TestDelete_findsAWildcardThatIsNotInMemory_S4_25(t *testing.T) {
 	store.Must(first.CreateRecord(first.Ctx, store.Record("infra", "wild", "*.example.org.", "A", "192.0.2.1")))
 	store.Must(first.CreateRecord(first.Ctx, store.Record("infra", "host", "host.example.org.", "A", "192.0.2.1")))
 	store.Must(first.CreateRecord(first.Ctx, store.Record("cert", "token", "_acme-challenge.host.example.org.", "TXT", "token")))
-	first.Ledger.CarryOut(first.Ctx)
-	heard, second := &warned{}, st.Server()
-	must.Succeed(t, second.DeleteRecord(warning.WithWarningRecorder(second.Ctx, heard), "infra", "host"))
-	if !strings.Contains(fmt.Sprint(heard.texts), "S4.25") {
-		t.Errorf("Warnings %q", heard.texts)
+	first.Ledger.ProcessOutbox(first.Ctx)
+	received, second := &warned{}, st.Server()
+	must.Succeed(t, second.DeleteRecord(warning.WithWarningRecorder(second.Ctx, received), "infra", "host"))
+	if !strings.Contains(fmt.Sprint(received.texts), "S4.25") {
+		t.Errorf("Warnings %q", received.texts)
 	}
 	third := st.Server()
 	store.Must(third.UpdateRecord(third.Ctx, "infra", "wild", func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.2" }))

@@ -62,8 +62,8 @@ func BenchmarkWithdrawal(b *testing.B) {
 		}()
 		for {
 			select {
-			case took := <-done:
-				add(what+" cascade", took)
+			case elapsed := <-done:
+				add(what+" cascade", elapsed)
 				for _, r := range s.ListRecords("team-a") {
 					if !is(&r) {
 						b.Fatalf("%s: %+v", what, r.Status)

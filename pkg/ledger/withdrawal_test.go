@@ -90,10 +90,10 @@ func (a *announced) take() string {
 	return strings.Join(all, ", ")
 }
 
-func isStanding(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
+func isExisting(s *store.Server, name string) bool { return s.Zone("team-a", name).Status.FQDN != "" }
 
 // Even a fast cascade hides nothing from the answer (S2.16).
-func TestWithdrawal_warnsOfAllThatStood_S2_16(t *testing.T) {
+func TestWithdrawal_warnsOfAllThatExisted_S2_16(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{0, time.Hour} {
 		t.Run(period.String(), func(t *testing.T) {
@@ -164,8 +164,8 @@ func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 			"(zone example.net.) below it; they are served as before, and not Ready (NotDelegated) until a rule lists them, as by zones: " +
 			`["example.net"]`},
 	} {
-		if told := made(step.zone); told != step.want {
-			t.Errorf("who makes %s is told %q, want %q", step.zone.Spec.DomainName, told, step.want)
+		if reported := made(step.zone); reported != step.want {
+			t.Errorf("who makes %s is told %q, want %q", step.zone.Spec.DomainName, reported, step.want)
 		}
 	}
 }
@@ -233,8 +233,8 @@ func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	t.Parallel()
 	st := store.New(t)
-	told := &announced{}
-	s := st.Server(func(c *ledger.Config) { c.Withdrawn = told.note })
+	reported := &announced{}
+	s := st.Server(func(c *ledger.Config) { c.Withdrawn = reported.note })
 	s.Run()
 	ctx := withDeadline(t)
 	_, none := makeKidsZone(t, s, time.Hour)
@@ -285,7 +285,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	if left := time.Until(stays(true)); left < 50*time.Minute || left > time.Hour {
 		t.Errorf("it says that it goes in %s", left)
 	}
-	if got := told.take(); got != "*v1alpha1.Record 3, *v1alpha1.Zone 1" {
+	if got := reported.take(); got != "*v1alpha1.Record 3, *v1alpha1.Zone 1" {
 		t.Errorf("announced is the end of %s", got)
 	}
 	if _, err := s.UpdateRecord(ctx, "team-a", "r0", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.9"} }); !apierrors.IsForbidden(err) ||
@@ -294,7 +294,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	}
 	setRules(s, allow)
 	stays(false)
-	if got := told.take(); got != "*v1alpha1.Record 3 back, *v1alpha1.Zone 1 back" {
+	if got := reported.take(); got != "*v1alpha1.Record 3 back, *v1alpha1.Zone 1 back" {
 		t.Errorf("announced is %s", got)
 	}
 	setRules(s, none)
@@ -319,7 +319,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 		z.Annotations = map[string]string{v1alpha1.AnnotationReleaseNow: "team-b, team-a"}
 	}))
 	store.Eventually(t, "all is released", func() bool {
-		return s.Record("team-a", "r0").Status.ZoneRef == nil && !isStanding(s, "kids") && !isStanding(s, "low")
+		return s.Record("team-a", "r0").Status.ZoneRef == nil && !isExisting(s, "kids") && !isExisting(s, "low")
 	})
 	st.Settle()
 	if r := s.Record("team-b", "r2"); r.Status.ZoneRef == nil {
@@ -342,7 +342,7 @@ func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	st.Settle()
 	began := time.Now()
 	setRules(s, none)
-	for n := 0; isStanding(s, "kids"); n++ {
+	for n := 0; isExisting(s, "kids"); n++ {
 		if time.Since(began) > time.Minute {
 			t.Fatal("it does not end while its tenant writes to it")
 		}
@@ -357,7 +357,7 @@ func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	if ran := time.Since(began); ran < period {
 		t.Errorf("it ended after %s", ran)
 	}
-	store.Eventually(t, "the one below ended", func() bool { return !isStanding(s, "low") })
+	store.Eventually(t, "the one below ended", func() bool { return !isExisting(s, "low") })
 	st.Settle()
 }
 
@@ -387,6 +387,25 @@ func TestWithdrawal_isCountedBesideCascades_S2_5(t *testing.T) {
 	store.Eventually(t, "another withdrawal is carried out", func() bool { return s.Record("team-b", "b").Status.ZoneRef == nil })
 }
 
+// The withdrawals of a zone that is being removed use up no writes of a sweep.
+func TestWithdrawal_endsBesideThoseOfAZoneThatIsGone_S2_5(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	keys := layout.Keys{Prefix: st.Prefix}
+	for i := range 150 {
+		key := keys.Key(law.WithdrawalKey("00000000-0000-0000-0000-000000000000", fmt.Sprintf("team-%d", i)))
+		store.Must(st.Client.Client.Put(t.Context(), key, string(layout.Encode(&law.Withdrawal{Grace: 1}))))
+	}
+	s.Run()
+	_, none := makeKidsZone(t, s, time.Second)
+	setRules(s, none)
+	store.Eventually(t, "the zone ends", func() bool { return !isExisting(s, "kids") })
+	prefix := keys.Key(law.WithdrawalKey("00000000-0000-0000-0000-000000000000", ""))
+	store.Must(st.Client.Client.Delete(t.Context(), prefix, clientv3.WithPrefix()))
+	st.Settle()
+}
+
 // S3.5, I4.
 func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	notUnderRace(t)
@@ -395,12 +414,12 @@ func TestWithdrawal_interruptedAnywhereItGoesOn_S3_5(t *testing.T) {
 	s := st.Server()
 	allow, none := makeKidsZone(t, s, 0)
 	setRules(s, none)
-	for isStanding(s, "kids") || isStanding(s, "low") {
+	for isExisting(s, "kids") || isExisting(s, "low") {
 		runInterrupted(t, st, nil)
 	}
 	setRules(s, allow)
 	runInterrupted(t, st, nil)
-	if r := s.Record("team-a", "www"); r.Status.ZoneRef == nil || !isStanding(s, "low") {
+	if r := s.Record("team-a", "www"); r.Status.ZoneRef == nil || !isExisting(s, "low") {
 		t.Errorf("made anew without its record or the zone below: %+v", r.Status)
 	}
 }
@@ -440,7 +459,7 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 	}
 	parked := func() bool {
 		k := keys()
-		return !isStanding(s, "kids") && k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
+		return !isExisting(s, "kids") && k["members"]+k["counts"]+k["cuts"]+k["debts"] == 0 && k["outbox"] == 1
 	}
 	for i := int64(1); !parked(); i++ {
 		if i > 500 {
@@ -503,14 +522,14 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 		z.Spec.NameServers = []v1alpha1.NameServer{{Name: "theirs", Addresses: []string{"192.0.2.7"}}}
 	}))
 	setRules(s, allow)
-	s.Ledger.CarryOut(t.Context())
-	if now := names(); !slices.Equal(now, had) || isStanding(s, "kids") {
-		t.Errorf("it stands: %t, and had %v, now %v", isStanding(s, "kids"), had, now)
+	s.Ledger.ProcessOutbox(t.Context())
+	if now := names(); !slices.Equal(now, had) || isExisting(s, "kids") {
+		t.Errorf("it stands: %t, and had %v, now %v", isExisting(s, "kids"), had, now)
 	}
 	st.MustBeClean()
 	store.Must(s.WriteZone(s.Ctx, "team-a", "kids", func(z *v1alpha1.Zone) { z.Finalizers = nil }))
 	s.Run()
-	store.Eventually(t, "it is made anew", func() bool { return isStanding(s, "kids") })
+	store.Eventually(t, "it is made anew", func() bool { return isExisting(s, "kids") })
 	st.Settle()
 	if _, err := s.Ledger.Left(t.Context(), zone, confirmed); !errors.Is(err, journal.ErrTrimmed) {
 		t.Errorf("what it had when it was withdrawn: %v", err)

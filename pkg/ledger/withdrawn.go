@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write that takes rights away, or to its dry run, counts the objects concerned, as of the write
-// (S2.16). The cascade may decide them earlier.
+// The response to a write or dry run that takes rights away counts the objects concerned, as of the write (S2.16).
+// The cascade may decide them earlier.
 
 const (
 	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
@@ -38,16 +38,16 @@ const (
 type taking struct {
 	// zone is a uid.
 	zone string
-	// namespaces are those concerned; nil: all. Others may be, too, at and below names, relative to fqdn.
+	// namespaces may lose rights; nil: all. So may others at and below the given names, which are relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes returns the judge for a namespace and its rules from Delegations.
+	// takes returns the test of objects that a namespace loses, given its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
 	// children are the child zones before the write. at is the revision of the write; 0: the newest.
 	children children
 	at       int64
-	tell     func(what string, namespaces []string) string
+	describe func(what string, namespaces []string) string
 }
 
 type takes struct {
@@ -81,7 +81,7 @@ type taken struct {
 	records, zones int
 	names          []string
 	namespaces     map[string]bool
-	// more: some objects were not read.
+	// more is true if some objects were not read.
 	more bool
 }
 
@@ -102,8 +102,8 @@ func (l *Ledger) warnOfTaken(ctx context.Context, c taking) {
 	if t.records+t.zones == 0 {
 		return
 	}
-	told := c.tell(t.String(), slices.Sorted(maps.Keys(t.namespaces)))
-	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: told})
+	text := c.describe(t.String(), slices.Sorted(maps.Keys(t.namespaces)))
+	commit.Warn(ctx, law.Warning{Rule: "S2.16", Reason: law.WarningTakesAway, Text: text})
 }
 
 func (t *taken) String() string {
@@ -126,7 +126,7 @@ func (t *taken) String() string {
 	return fmt.Sprintf("%s (%s)", number, strings.Join(t.names, ", "))
 }
 
-func (l *Ledger) tellWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
+func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
 		when := fmt.Sprintf("they are released at once (withdrawalGracePeriod: 0s), and if they are more than %d %% of the zone, it is "+
 			"held until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
@@ -226,7 +226,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record at an owner in the zone with that uid; "": none.
+// FirstMember returns name and uid of a namespace's first Record at an owner in a zone, given by uid; "": none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -276,9 +276,9 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone is warnOfTaken for a write of a Zone, at a revision. stood are the zones below, or below a new zone's
-// parent, before the write; nil: unchanged.
-func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, stood children, at int64) {
+// warnOfZone warns of the objects taken by a write of a Zone at a revision. stood are the child zones before the
+// write, or those of a new zone's parent; nil: unchanged.
+func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
 	}
@@ -291,18 +291,18 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 		return
 	}
 	namespaces, changed := law.ChangedRules(before, after)
-	if stood == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
-		stood = l.childrenOf(after.UID)
+	if existing == nil && (changed || !slices.Equal(before.ReleaseNow, after.ReleaseNow)) {
+		existing = l.childrenOf(after.UID)
 	}
 	if changed {
-		warnOfElsewhere(ctx, after, before.Rules, after.Rules, stood)
+		warnOfElsewhere(ctx, after, before.Rules, after.Rules, existing)
 		l.warnOfTaken(ctx, taking{zone: after.UID, namespaces: namespaces, names: law.ChangedNames(before, after), fqdn: after.FQDN(),
-			children: stood, at: at, tell: l.tellWithdrawal(after),
+			children: existing, at: at, describe: l.describeWithdrawal(after),
 			takes: func(namespace string, delegated []law.DelegatedRule) takes {
 				return takesByRules(before.WithDelegated(delegated), after.WithDelegated(delegated), namespace)
 			}})
 	}
-	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, stood, at)
+	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
 // warnOfUnlisted warns the creator of a zone of established zones below without a rule (S3.4). Establishing needs a
@@ -341,7 +341,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver: a DS at the new zone's name stays in the parent.
+// takingOver leaves a DS at the new zone's name in the parent.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -358,31 +358,31 @@ func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 				},
 			}
 		},
-		tell: func(what string, _ []string) string {
+		describe: func(what string, _ []string) string {
 			return fmt.Sprintf("the rules of the new zone %s do not allow %s at and below its name; Records are released at once, and "+
 				"zones end after its withdrawalGracePeriod", made.FQDN(), what)
 		}}
 }
 
-func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, stood children, at int64) {
+func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, after []string, existing children, at int64) {
 	added := slices.DeleteFunc(slices.Clone(after), func(ns string) bool { return slices.Contains(before, ns) })
 	if len(added) == 0 {
 		return
 	}
-	l.warnOfTaken(ctx, taking{zone: zone, namespaces: added, children: stood, at: at,
+	l.warnOfTaken(ctx, taking{zone: zone, namespaces: added, children: existing, at: at,
 		takes: func(string, []law.DelegatedRule) takes {
 			return takes{
 				record: func(r *v1alpha1.Record, _ name.Name, _ rdata.Type) bool { return r.Status.EndsAt != nil },
 				zone:   func(_ name.Name, h *law.Holding) bool { return h.Withdrawn != "" },
 			}
 		},
-		tell: func(what string, _ []string) string {
+		describe: func(what string, _ []string) string {
 			return fmt.Sprintf("%s releases now, as the rules of zone %s no longer allow them: "+
 				"%s", v1alpha1.AnnotationReleaseNow, fqdn, what)
 		}})
 }
 
-// warnOfElsewhere warns of new patterns without effect, as zones below have all of their names.
+// warnOfElsewhere warns of new patterns without effect, because zones below have all names that they match.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)
@@ -390,25 +390,25 @@ func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.
 		return slices.Contains(had, text)
 	})
 	if len(texts) > 0 {
-		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.TellElsewhere(zone.FQDN(), texts)})
+		commit.Warn(ctx, law.Warning{Rule: "S2.1", Text: rules.AdviseElsewhere(zone.FQDN(), texts)})
 	}
 }
 
-func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, stood children, at int64) {
+func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk, plan *law.Plan, existing children, at int64) {
 	if z := plan.Zone; z != nil && ask.After != nil {
 		var had []rules.Rule
 		if ask.Before != nil {
 			had = append(had, ask.Before.Rule)
 		} else {
-			stood = l.childrenOf(z.Zone.UID)
+			existing = l.childrenOf(z.Zone.UID)
 		}
-		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, stood)
+		warnOfElsewhere(ctx, z.Zone, had, []rules.Rule{ask.After.Rule}, existing)
 	}
 	if ask.Terminating {
 		return
 	}
 	if ask.Before != nil && ask.After != nil {
-		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, stood, at)
+		l.warnOfReleases(ctx, ask.In, ask.Namespace+"/"+ask.After.Zone, ask.Before.ReleaseNow, ask.After.ReleaseNow, existing, at)
 	}
 	if plan.Zone == nil {
 		return
@@ -433,7 +433,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 		namespaces = had.Rule.Namespaces
 	}
 	l.warnOfTaken(ctx, taking{zone: zone.UID, namespaces: namespaces, names: law.ChangedNames(with(had, nil), with(ask.After, nil)),
-		fqdn: zone.FQDN(), children: stood, at: at, tell: l.tellWithdrawal(zone),
+		fqdn: zone.FQDN(), children: existing, at: at, describe: l.describeWithdrawal(zone),
 		takes: func(namespace string, delegated []law.DelegatedRule) takes {
 			return takesByRules(with(had, delegated), with(ask.After, delegated), namespace)
 		}})

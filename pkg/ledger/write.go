@@ -22,16 +22,15 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newCommitter returns the committer of a write, filled in by the storage calls.
+	// newCommitter returns the committer of a write. The storage calls fill in the write.
 	newCommitter func(*objectWrite[T, P]) optimistic
 }
 
-// objectWrite is the state of a write. after is the caller's, so a copy is placed.
+// objectWrite is the state of a write. The object in after belongs to the caller, so decisions are placed in a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
-	// copies: the committer keeps after, so a copy.
-	copies bool
-	// reached: the store wrote the last update's result. Otherwise the update changed nothing.
+	copies                   bool
+	// reached is false if the last update changed nothing, so the store did not write.
 	reached bool
 	// release runs when the storage call returns.
 	release func()
@@ -49,7 +48,7 @@ func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out r
 	w, c := s.begin()
 	defer w.release()
 	w.setAfter(obj)
-	// Without out: the ledger commits another encoding, so decoding this is wasted.
+	// out is nil, as decoding is wasted: the ledger commits another encoding.
 	if err := s.Interface.Create(withCommitter(ctx, c), key, obj, nil, 0); err != nil {
 		return err
 	}
@@ -113,7 +112,8 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit: leaves names the keys left by an unseen deletion.
+// startCommit sets the payer, and refuses the deletion of an undecodable object. leaves names the keys that would
+// remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

@@ -31,8 +31,8 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish passes the authorizer's answer for zones/establish. The authorizer is asked before the write, never
-// under a lock (S3.3).
+// WithEstablish returns a context with the authorizer's answer for zones/establish. The authorizer is asked before
+// the write, never under a lock (S3.3).
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }
@@ -45,8 +45,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many record
-	// writers would always lose.
+	// tx keeps the zone's lock after a lost race until the storage call returns. Otherwise a PATCH beside many
+	// writers of records would always lose.
 	tx *commit.Write
 }
 
@@ -123,10 +123,10 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		op := etcd.OpPut(key, data)
 		return &op, placed, err
 	}
-	var stood children
+	var existing children
 	if w.before != nil && w.after != nil && (!apiequality.Semantic.DeepEqual(w.before.Spec.Delegations, w.after.Spec.Delegations) ||
 		w.before.Annotations[v1alpha1.AnnotationReleaseNow] != w.after.Annotations[v1alpha1.AnnotationReleaseNow]) {
-		stood = l.childrenOf(string(w.before.UID))
+		existing = l.childrenOf(string(w.before.UID))
 	}
 	out, err := l.com.Commit(ctx, tx)
 	if err != nil || !out.OK {
@@ -135,15 +135,15 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	w.releaseLocks()
 	commit.Warn(ctx, tx.Plan.Warnings...)
 	commit.WarnOfDeletions(ctx, tx.Plan.Zone)
-	l.warnOfZone(ctx, ask.Before, tx.Plan, stood, out.Rev)
+	l.warnOfZone(ctx, ask.Before, tx.Plan, existing, out.Rev)
 	if placed != nil {
 		w.commitAs(placed.DeepCopy(), out) // memory keeps placed, and the caller may change its copy
 	}
-	l.box.PayNow(ctx, tx.Plan.PendingCuts)
+	l.outbox.CountCuts(ctx, tx.Plan.PendingCuts)
 	return out, nil
 }
 
-// commitPlain writes metadata or status. No fact changes, so the head keeps them at the new revision.
+// commitPlain writes metadata or status. Facts do not change, so they stay cached at the new revision.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {
@@ -155,7 +155,7 @@ func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64,
 	switch {
 	case err != nil:
 		l.mem.Unknown(key)
-	case !out.OK: // read the faster write's object into memory
+	case !out.OK: // another write was faster: load its object
 		return out, l.mem.Moved(ctx, key, out.KV, out.Rev)
 	default:
 		object := w.after.DeepCopy()

@@ -20,23 +20,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Change is the effect of a write in a plan.
+// Change is a write in a plan, as shown to the user.
 type Change struct {
 	// Op is + for an addition, ~ for a change, - for a removal.
 	Op string `json:"op"`
-	// Zone is the object's Zone: itself, its zone, or the zone of the rule, as NAMESPACE/NAME; empty: none.
+	// Zone is the object's Zone, as NAMESPACE/NAME: itself, its zone, or the zone of the rule; empty for none.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record from a manifest, or the Zone that derives an entry. Text is the change, for other objects
-	// with the object.
+	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change, and names
+	// objects other than Records.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After is an object of the plan that this change depends on; the server's answer may then differ.
+	// After is an object of the plan on which this change depends; the server's answer may then differ.
 	After string `json:"after,omitempty"`
-	// ZoneBefore and ZoneAfter are the written Zone; nil: absent.
+	// ZoneBefore and ZoneAfter are the written Zone; nil for none.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -55,7 +55,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists the changes of a Record in a zone; nil: absent.
+// ChangesOfRecord lists the changes of a Record in a zone; nil for no Record.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
@@ -109,22 +109,22 @@ func recordChange(have, want *v1alpha1.RecordSpec) string {
 		}
 		return fmt.Sprint(*t)
 	}
-	var said []string
+	var parts []string
 	if ttl(have.TTL) != ttl(want.TTL) {
-		said = append(said, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
+		parts = append(parts, fmt.Sprintf("ttl %s instead of %s", ttl(want.TTL), ttl(have.TTL)))
 	}
 	before, after := valuesOf(have), valuesOf(want)
 	for _, value := range after {
 		if !slices.Contains(before, value) {
-			said = append(said, "with "+value)
+			parts = append(parts, "with "+value)
 		}
 	}
 	for _, value := range before {
 		if !slices.Contains(after, value) {
-			said = append(said, "without "+value)
+			parts = append(parts, "without "+value)
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func objectLine(what string, o *unstructured.Unstructured) string {
@@ -137,7 +137,6 @@ func objectLine(what string, o *unstructured.Unstructured) string {
 	return strings.TrimSuffix(line, ":")
 }
 
-// objectChange is empty if only the status changes.
 func objectChange(before, after *unstructured.Unstructured) string {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	fields := make(map[string][2]any)
@@ -158,15 +157,15 @@ func objectChange(before, after *unstructured.Unstructured) string {
 			}
 		}
 	}
-	var said []string
+	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		pair := fields[field]
 		if equality.Semantic.DeepEqual(pair[0], pair[1]) {
 			continue
 		}
-		said = append(said, valueChange(field, pair[0], pair[1]))
+		parts = append(parts, valueChange(field, pair[0], pair[1]))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func valueChange(field string, had, has any) string {
@@ -180,7 +179,7 @@ func valueChange(field string, had, has any) string {
 // A large changed element is shown by its changed fields.
 func listChange(field string, had, has []any) string {
 	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
-	var said []string
+	var parts []string
 	for i := 0; i < len(come) && len(come) == len(gone); i++ {
 		before, isMap := gone[i].(map[string]any)
 		after, ok := come[i].(map[string]any)
@@ -189,7 +188,7 @@ func listChange(field string, had, has []any) string {
 		}
 		for _, key := range slices.Sorted(maps.Keys(mergeKeys(before, after))) {
 			if !equality.Semantic.DeepEqual(before[key], after[key]) {
-				said = append(said, valueChange(field+"[]."+key, before[key], after[key]))
+				parts = append(parts, valueChange(field+"[]."+key, before[key], after[key]))
 			}
 		}
 		come[i], gone[i] = nil, nil
@@ -206,9 +205,9 @@ func listChange(field string, had, has []any) string {
 		}
 	}
 	if len(whole) > 0 {
-		said = append(said, field+" "+strings.Join(whole, ", "))
+		parts = append(parts, field+" "+strings.Join(whole, ", "))
 	}
-	return cmp.Or(strings.Join(said, ", "), field+" in another order")
+	return cmp.Or(strings.Join(parts, ", "), field+" in another order")
 }
 
 func elementsBeyond(list, other []any) (all []any) {
@@ -253,10 +252,10 @@ func dropServerFields(o *unstructured.Unstructured) {
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured
-	// owner is the DNS name in the manifest, as far as known; created is the creation time on an earlier server.
+	// owner is the DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// before and answer are the object before and after the write; after is an object of the plan needed before.
+	// before and answer are the object before and after the write; after is an object of the plan to be written first.
 	before, answer *unstructured.Unstructured
 	after          string
 	// answered has the reasons of Warnings resolved by other manifests.
@@ -313,8 +312,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and returns their TTL: no second Record is made
-// beside a Record made by hand.
+// coversSet reports whether adopted Records have every value of s, and returns their TTL: a Record made by hand gets no
+// second Record beside it.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // Records in change sets of a namespace and zone. Writes that depend on another object of the run are marked with
 // that object: the server cannot foresee the effect.
 
-// zones are sorted, parents first.
+// The zones are sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -63,7 +63,7 @@ type leftObjects struct {
 	others  []*manifest
 }
 
-// listLeft lists the objects of Config.PruneSelector that the manifests lack, in all readable namespaces.
+// listLeft lists the objects with labels of Config.PruneSelector that the manifests lack, in all readable namespaces.
 func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObjects, err error) {
 	if l.cfg.PruneSelector == "" {
 		return left, nil
@@ -112,7 +112,7 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 	return left, nil
 }
 
-// Objects with an absolute name have no zoneRef.
+// An object with an absolute name has no zoneRef.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
 		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
@@ -264,7 +264,7 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 	return true
 }
 
-// decodeObject returns nil for no object, or another type.
+// decodeObject returns nil for no object, or one of another type.
 func decodeObject[T any](o *unstructured.Unstructured) *T {
 	typed := new(T)
 	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed) != nil {
@@ -273,7 +273,7 @@ func decodeObject[T any](o *unstructured.Unstructured) *T {
 	return typed
 }
 
-// The server does not know the future name and parent of some Zones yet.
+// decodeZone adds the name and parent that the server cannot know yet.
 func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1.Zone {
 	zone := decodeObject[v1alpha1.Zone](o)
 	if above, fqdn := l.zoneOf(m.object); zone != nil && zone.Status.FQDN == "" && !fqdn.IsZero() && m.after != "" {

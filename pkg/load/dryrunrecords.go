@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// Records are decided together by namespace and zone; one by one if the zone is unknown or does not exist yet, or if
-// no change set can write like their client.
+// dryRunRecords asks about Records by namespace and zone. It asks one by one if the zone is unknown or does not exist
+// yet, or if no change set can write as their client does.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
@@ -73,7 +73,7 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 	if result.Add(one); err != nil {
 		return result, err
 	}
-	// Clients apply before they remove, so an apply cannot use names freed by a removal.
+	// Clients apply before they remove, so names freed by a removal are still taken for an apply.
 	shareManagers(append(slices.Clone(writes), removals...))
 	one, refused, err := l.writeRecords(ctx, what, [][]*recordWrite{writes, removals})
 	result.Add(one)
@@ -124,7 +124,8 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// Creations and removals get the manager that applies existing Records there: a change set has a single manager.
+// shareManagers gives creations and removals the manager that applies existing Records of the place: a change set has a
+// single manager.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

@@ -32,15 +32,15 @@ type Target struct {
 	Namespace string
 	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
 	View string
-	// Origin of relative names before the first $ORIGIN. Zero: the name of the Zone, or of the file for a missing
-	// Zone.
+	// Origin completes relative names before the first $ORIGIN. Zero means the name of the Zone, or without a Zone, the
+	// file's name.
 	Origin name.Name
 	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool
 }
 
 // Import writes the records of a zone file into a Zone. path names the file in the report. Refusals are reported and
-// counted. For a different SOA or name servers, the report has a command that sets the fields of the Zone. An error
+// counted. If the SOA or the name servers differ, the report has a command that sets the fields of the Zone. An error
 // ends the whole run.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
@@ -78,7 +78,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	if err != nil {
 		return result, err
 	}
-	l.say("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
+	l.printf("%s into zone %s (%s): %d RRsets; %s, in %.1f s", path, to.fqdn, target.Zone, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = into.readable || to.ttl != nil
 	return result, nil
@@ -97,13 +97,13 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsForbidden(err):
-		l.say("no permission to read zone %s (%v): its name is taken from the file, and every record gets a TTL of its own", id, err)
+		l.printf("no permission to read zone %s (%v): its name is taken from the file, and every record gets a TTL of its own", id, err)
 		return &v1alpha1.Zone{}, nil
 	}
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// With an error planImport returns the plan too, for its refusals.
+// planImport returns the plan beside an error too, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
@@ -204,7 +204,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
-	said, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
+	parts, err := zoneSpec(soa, "", func(r Refusal) { wrong = append(wrong, r.Reason) })
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
@@ -217,21 +217,21 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 		name       string
 		file, zone *int32
 	}{
-		{"ttl", said.TTL, zone.Spec.TTL}, {"refresh", said.Refresh, zone.Spec.Refresh}, {"retry", said.Retry, zone.Spec.Retry},
-		{"expire", said.Expire, zone.Spec.Expire}, {"negativeResponseCache", said.NegativeResponseCache, zone.Spec.NegativeResponseCache},
+		{"ttl", parts.TTL, zone.Spec.TTL}, {"refresh", parts.Refresh, zone.Spec.Refresh}, {"retry", parts.Retry, zone.Spec.Retry},
+		{"expire", parts.Expire, zone.Spec.Expire}, {"negativeResponseCache", parts.NegativeResponseCache, zone.Spec.NegativeResponseCache},
 	} {
 		if field.file != nil && (field.zone == nil || *field.file != *field.zone) {
 			patch[field.name] = *field.file
 		}
 	}
-	if said.PrimaryNameServer != "" && said.PrimaryNameServer != zone.Spec.PrimaryNameServer {
-		patch["primaryNameServer"] = said.PrimaryNameServer
+	if parts.PrimaryNameServer != "" && parts.PrimaryNameServer != zone.Spec.PrimaryNameServer {
+		patch["primaryNameServer"] = parts.PrimaryNameServer
 	}
-	if said.Contact != "" && said.Contact != zone.Spec.Contact {
-		patch["contact"] = said.Contact
+	if parts.Contact != "" && parts.Contact != zone.Spec.Contact {
+		patch["contact"] = parts.Contact
 	}
-	if said.MinimumSerial != nil && serial.Serial(*said.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
-		patch["minimumSerial"] = *said.MinimumSerial
+	if parts.MinimumSerial != nil && serial.Serial(*parts.MinimumSerial).Ahead(serial.Serial(zone.Status.Serial)) {
+		patch["minimumSerial"] = *parts.MinimumSerial
 	}
 	if len(patch) == 0 {
 		return 0

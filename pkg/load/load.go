@@ -50,30 +50,32 @@ const (
 type Config struct {
 	// Client reaches the server as a user with the right to write Zones and Records.
 	Client *rest.Config
-	// Namespace for the objects of zone files, and for manifests without a namespace.
+	// Namespace is for the objects of zone files, and for manifests without a namespace.
 	Namespace string
-	// FieldManager of all writes; empty: the constant.
+	// FieldManager is for all writes; empty means the constant.
 	FieldManager string
 	// DryRun stores nothing.
 	DryRun bool
 	// Prune makes Finish remove the Records that this field manager made earlier and no source has any more.
 	Prune bool
-	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning";
-	// nil: Report receives them.
+	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning"; if
+	// nil, Report receives them.
 	Plan func(Change)
 	Note func(kind, text string)
-	// AsLastApplied makes a dry run apply each manifest as the client that applied the object last.
+	// AsLastApplied makes a dry run apply each manifest as the client that last applied the object.
 	AsLastApplied bool
 	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels that the manifests
 	// lack.
 	PruneSelector string
-	// HowToRemove is the next step in the report of left-over Records; empty: delete them.
+	// HowToRemove is the next step in the report of left-over Records; empty means "delete them".
 	HowToRemove string
 	// ForceConflicts overwrites fields changed by other managers (L4).
 	ForceConflicts bool
-	// Interval before the first progress line, 0: 2 s, doubled before each further line, up to maxInterval.
+	// Interval is the time before the first progress line, 0 means 2 s; it doubles for each further line, up to
+	// maxInterval.
 	Interval time.Duration
-	// Report receives progress, refusals and results for people, with texts of sources unchanged; nil drops them.
+	// Report receives lines for people: progress, refusals and results, with texts of sources unchanged. nil drops
+	// them.
 	Report func(line string)
 }
 
@@ -119,20 +121,20 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 		return fmt.Errorf("load %s: %w", path, err)
 	}
 	result.Failed++
-	l.say("not loaded: %s: %v", path, err)
+	l.printf("not loaded: %s: %v", path, err)
 	return nil
 }
 
-// StopsAll reports whether every other file would fail with err, too: ctx has ended, the server does not answer, or
-// rejects the user.
+// StopsAll reports whether every other file would fail with the same error: ctx has ended, the server does not answer,
+// or rejects the user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for every group, phase by phase, reports progress by objects, and adds up the results, until
-// the first error.
+// runWorkers calls do for every group until the first error, phase by phase. It reports progress in objects, and adds
+// up the results.
 func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
@@ -145,13 +147,13 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 	progress := time.NewTimer(pause)
 	defer progress.Stop()
 	quiet := make(chan struct{})
-	var told sync.WaitGroup
-	told.Go(func() {
+	var progressing sync.WaitGroup
+	progressing.Go(func() {
 		for {
 			select {
 			case <-progress.C:
 				now := done.Load()
-				l.say("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
 				pause = max(pause, min(2*pause, maxInterval))
 				progress.Reset(pause)
 			case <-quiet:
@@ -186,7 +188,7 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 		}
 	}
 	close(quiet)
-	told.Wait()
+	progressing.Wait()
 	return result, cmp.Or(err, context.Cause(ctx))
 }
 
@@ -228,7 +230,7 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// waiting has the reasons of Warnings about an object without a zone.
+// waiting has the reasons of Warnings about objects without a zone.
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
 type subject struct {
@@ -244,7 +246,7 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// Unless the run is dry, Warnings about Servable are dropped: the condition itself is reported at the end.
+// withZone drops Warnings about Servable unless the run is dry: the condition itself is reported at the end.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
@@ -271,7 +273,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext adds a Warning. 299 is the code of API servers; agent is the reason in ours.
+// HandleWarningHeaderWithContext adds a Warning. 299 is the code of API servers; ours have the reason as agent.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return
@@ -324,21 +326,21 @@ type Loader struct {
 
 	scopes     map[string]*scope
 	scopeOrder []*scope
-	// applied has the Zones of manifests, paths the origin of objects.
+	// applied has the Zones of manifests, paths the file of each object.
 	applied map[types.NamespacedName]bool
 	paths   map[*unstructured.Unstructured]string
-	// priors has the changes of a dry run that other objects depend on.
+	// priors has the changes of a dry run on which other objects depend.
 	priors priors
 }
 
-func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, heard *warnings) *Loader {
+func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, received *warnings) *Loader {
 	cfg.FieldManager, cfg.Interval = cmp.Or(cfg.FieldManager, FieldManager), cmp.Or(cfg.Interval, defaultInterval)
-	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: heard, workers: maxWorkers,
+	return &Loader{cfg: cfg, typed: typed, dynamic: any, mapping: mapping, warnings: received, workers: maxWorkers,
 		scopes: make(map[string]*scope), applied: make(map[types.NamespacedName]bool),
 		paths: make(map[*unstructured.Unstructured]string), sets: make(chan struct{}, rrsets.MaxSets)}
 }
 
-func (l *Loader) say(format string, arguments ...any) {
+func (l *Loader) printf(format string, arguments ...any) {
 	if l.cfg.Report == nil {
 		return
 	}
@@ -372,7 +374,7 @@ func (l *Loader) dryRun() []string {
 }
 
 // ReadText reads a whole source until ctx ends: opening a FIFO without a writer, or reading it, would block forever.
-// name is the source in the report.
+// name is the source in reports.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte
@@ -390,7 +392,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 		case a := <-answered:
 			return a.text, a.err
 		case <-slow.C:
-			l.say("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
+			l.printf("waiting for the end of %s; a pipe or terminal ends when its writer closes it", name)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -399,7 +401,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 
 const pageSize = 1000
 
-// EachItem calls do for every object of list, a client's method, page by page.
+// EachItem calls do for every object of list, a method of a client, page by page.
 func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
 	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -50,9 +50,9 @@ www	IN	AAAA	2001:db8::2
 
 type lab struct {
 	*Loader
-	server *fake.Clientset
-	mutex  sync.Mutex
-	said   []string
+	server   *fake.Clientset
+	mutex    sync.Mutex
+	messages []string
 	// written has the verbs and names of change set items.
 	written []string
 }
@@ -62,15 +62,15 @@ func newLab(t *testing.T, server *fake.Clientset) *lab {
 	l.Loader = newLoader(Config{Namespace: "team", Interval: time.Hour, Report: func(line string) {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
-		l.said = append(l.said, line)
+		l.messages = append(l.messages, line)
 		t.Log(line)
 	}}, server, nil, nil, &warnings{})
-	server.PrependReactor("create", "changesets", l.carryOut)
+	server.PrependReactor("create", "changesets", l.answerChangeSet)
 	return l
 }
 
-// carryOut answers a change set like the server: all written, or refused items.
-func (l *lab) carryOut(action clienttesting.Action) (bool, runtime.Object, error) {
+// answerChangeSet answers a change set like the server: all written, or refused items.
+func (l *lab) answerChangeSet(action clienttesting.Action) (bool, runtime.Object, error) {
 	set := action.(clienttesting.CreateAction).GetObject().(*v1alpha1.ChangeSet).DeepCopy()
 	records := v1alpha1.SchemeGroupVersion.WithResource("records")
 	refused := &apierrors.StatusError{ErrStatus: metav1.Status{Details: &metav1.StatusDetails{Kind: "ChangeSet"}}}
@@ -135,10 +135,10 @@ func (l *lab) loadPath(t *testing.T, path string) Result {
 	return must.Get(l.Load(t.Context(), Source{Path: path}))(t)
 }
 
-func (l *lab) hasHeard(part string) bool {
+func (l *lab) hasReceived(part string) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for _, line := range l.said {
+	for _, line := range l.messages {
 		if strings.Contains(line, part) {
 			return true
 		}
@@ -215,7 +215,7 @@ func TestLoad_ofAChangedFileLeavesWhatOthersChanged(t *testing.T) {
 	if got := l.loadPath(t, path); got != (Result{Written: 2, Present: 2, Left: 1}) {
 		t.Errorf("second load: %+v", got)
 	}
-	if !l.hasHeard("kubectl-edit") {
+	if !l.hasReceived("kubectl-edit") {
 		t.Error("nothing is said about what was left")
 	}
 	for object, want := range map[string]string{"www-a.example.org": "203.0.113.1", "ns1-a.example.org": "198.51.100.1"} {
@@ -246,7 +246,7 @@ func TestLoad_reportsWhatTheServerRefuses(t *testing.T) {
 		t.Errorf("first load: %+v", got)
 	}
 	for _, want := range []string{path + ":7: www.example.org. AAAA: ", "zone example.org. does not delegate AAAA", path + ":8: "} {
-		if !l.hasHeard(want) {
+		if !l.hasReceived(want) {
 			t.Errorf("no line says %q", want)
 		}
 	}
@@ -274,7 +274,7 @@ func TestLoad_goesOnAfterAFileThatCannotBeLoaded(t *testing.T) {
 		t.Errorf("load: %+v", got)
 	}
 	for _, want := range []string{"not loaded: " + readme + ": no SOA", "not loaded: " + refused + ": zone example.com.: ", "c.zone: no such file"} {
-		if !l.hasHeard(want) {
+		if !l.hasReceived(want) {
 			t.Errorf("no line says %q", want)
 		}
 	}
@@ -490,11 +490,11 @@ a: 2
 	}
 	for _, want := range []string{path + ":23: apiVersion or kind is missing", path + ":25: metadata.name of a Zone is missing",
 		path + ": secret team/s: the server has no kind Secret", path + ":33: "} {
-		if !l.hasHeard("refused: " + want) {
+		if !l.hasReceived("refused: " + want) {
 			t.Errorf("no line says %q", want)
 		}
 	}
-	if l.hasHeard("not yet") {
+	if l.hasReceived("not yet") {
 		t.Error("a refusal that a second try overcame is reported")
 	}
 }
@@ -596,7 +596,7 @@ func TestLoad_leavesFieldsOfOthersInManifests(t *testing.T) {
 	})
 	l := newLab(t, fake.NewSimpleClientset())
 	l.dynamic, l.mapping = server, kinds{"Zone": "zones"}
-	if got := l.loadPath(t, path); got != (Result{Left: 1}) || !l.hasHeard("left as it is: "+path+": zone team/z: ") {
+	if got := l.loadPath(t, path); got != (Result{Left: 1}) || !l.hasReceived("left as it is: "+path+": zone team/z: ") {
 		t.Errorf("load: %+v", got)
 	}
 }
@@ -689,8 +689,8 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 	answered := map[string]bool{v1alpha1.WarningAbsentHost: true}
 	set := subject{items: []subject{{answered: answered}, {title: "record a/b"}}}
 	for _, test := range []struct {
-		of                 subject
-		reason, said, want string
+		of                    subject
+		reason, message, want string
 	}{
 		{subject{}, v1alpha1.WarningTakesAway, "it goes", "it goes"},
 		{subject{title: "zone a/b"}, "", "it goes", "zone a/b: it goes"},
@@ -701,7 +701,7 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 		{subject{items: []subject{{}}}, "", refusal.OfItem(7, "x", "no host"), refusal.OfItem(7, "x", "no host")},
 	} {
 		var w warnings
-		w.HandleWarningHeaderWithContext(withSubject(t.Context(), test.of), 299, test.reason, test.said)
+		w.HandleWarningHeaderWithContext(withSubject(t.Context(), test.of), 299, test.reason, test.message)
 		texts, reasons, _ := w.takeAll()
 		if got := strings.Join(texts, ","); got != test.want || got != "" && reasons[got] != test.reason {
 			t.Errorf("%+v: %q with %v, want %q", test.of, got, reasons, test.want)
@@ -713,8 +713,8 @@ func TestWarnings_nameTheSubjectThatTheyAreOf(t *testing.T) {
 func TestEach_saysHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		var said []string
-		l := newLoader(Config{Report: func(line string) { said = append(said, fmt.Sprint(time.Since(began), " ", line)) }},
+		var messages []string
+		l := newLoader(Config{Report: func(line string) { messages = append(messages, fmt.Sprint(time.Since(began), " ", line)) }},
 			fake.NewClientset(), nil, nil, &warnings{})
 		groups := slices.Repeat([][]int{{1, 2}, {3}}, 34)
 		must.Get(runWorkers(t.Context(), l, "example.org.", 1, [][][]int{groups}, func(context.Context, []int) (Result, error) {
@@ -726,8 +726,8 @@ func TestEach_saysHowFarItIs(t *testing.T) {
 			"14s loading example.org.: 12 of 102 objects, 1/s", "30s loading example.org.: 26 of 102 objects, 1/s",
 			"1m0s loading example.org.: 53 of 102 objects, 1/s", "1m30s loading example.org.: 78 of 102 objects, 1/s",
 		}
-		if !slices.Equal(said, want) {
-			t.Errorf("it said %q, want %q", said, want)
+		if !slices.Equal(messages, want) {
+			t.Errorf("it said %q, want %q", messages, want)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is the source in reports, for objects not from ReadObjects of this Loader.
+// Apply applies objects. path is the source in reports of objects that ReadObjects of this Loader did not read.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -82,8 +82,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			rest = append(rest, m)
 		}
 	}
-	// New zones above others do not capture them (S3.4), and records wait for their zone: so classes and zones first,
-	// parents before children, then Delegations, then all else.
+	// A new zone does not capture the zones below it (S3.4), and records wait for their zone. So classes and zones come
+	// first, parents before children, then Delegations, then all else.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
 		one, err := l.dryRunManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
@@ -103,13 +103,13 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 			return result, fmt.Errorf("load %s: %w", what, err)
 		}
 	}
-	l.say("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
+	l.printf("%s: %s, in %.1f s", what, result, time.Since(began).Seconds())
 	return result, nil
 }
 
-// byOwner groups manifests by name, oldest first: the refused one of two in conflict must not depend on timing, and
-// the first holder of a name keeps it (S4.8). Addresses come before NS with their hosts, and NS before glue and DS,
-// so that no Warning is about a record of a later manifest.
+// byOwner groups manifests by name, the oldest first: in a conflict timing must not decide which is refused, and the
+// first holder of a name keeps it (S4.8). Addresses come before NS with their hosts, and NS before glue and DS, so that
+// no Warning is about a record of a later manifest.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)
@@ -140,7 +140,7 @@ func byOwner(manifests []*manifest) [][][]*manifest {
 	})
 }
 
-// DS needs the NS at its name.
+// A DS needs the NS at its name.
 func lastDS(t rdata.Type) int {
 	if t == rdata.DS {
 		return 1
@@ -156,7 +156,7 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers finds the Warnings resolved by other manifests: about rules, name servers and classes of Zones, and
+// noteAnswers finds the Warnings that other manifests resolve: about rules, name servers and classes of Zones, and
 // hosts of Records.
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
@@ -202,7 +202,7 @@ func noteAnswers(all []*manifest) {
 	}
 }
 
-// Refused manifests are repeated while any succeeds: they may depend on each other.
+// applyAll repeats refused manifests while any succeeds: they may depend on each other.
 func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
 	var result Result
 	for len(phases) > 0 {
@@ -271,7 +271,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	} else {
 		m.object.SetNamespace("")
 	}
-	// Without ForceConflicts, fields set by another manager since stay (L4).
+	// Without ForceConflicts, fields set later by another manager stay (L4).
 	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
 	if err != nil {
 		before = nil // absent or unreadable; the apply reports any error
@@ -355,7 +355,7 @@ func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, r
 		refuse := func(reason, fix string) {
 			refused = append(refused, Refusal{Path: path, Lines: []int{first}, Reason: reason, Fix: fix})
 		}
-		// Strict: of a duplicate key one value would be lost.
+		// Strict: otherwise a value of a duplicate key would be lost.
 		asJSON, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
 			refuse(err.Error(), "")
@@ -397,7 +397,7 @@ func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, r
 	return read, refused
 }
 
-// Each document has the number of its first line with content.
+// splitDocuments yields each document with the number of its first line with content.
 func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		var document []byte

@@ -21,7 +21,7 @@ const bindForm = "$TTL 300\n@ IN SOA ns host 1 7200 3600 1209600 300\n@ NS ns\nn
 
 func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 	for _, tc := range []struct {
-		what, file, before, text, zone, says string
+		what, file, before, text, zone, want string
 	}{
 		{"NAME.zone", "example.org.zone", "", bindForm, "example.org.", "example.org. is assumed, from the name of the file"},
 		{"NAME.db", "Example.ORG.db", "", bindForm, "example.org.", "from the name of the file"},
@@ -43,8 +43,8 @@ func TestLoad_findsTheOriginOfABINDFile(t *testing.T) {
 			if err != nil || len(zones.Items) != 1 || zones.Items[0].Spec.DomainName != tc.zone {
 				t.Errorf("%+v, %v", zones, err)
 			}
-			if !l.hasHeard(tc.says) || strings.Contains(tc.says, "is zone") && l.hasHeard("is assumed") {
-				t.Errorf("%q: said %q", tc.says, l.said)
+			if !l.hasReceived(tc.want) || strings.Contains(tc.want, "is zone") && l.hasReceived("is assumed") {
+				t.Errorf("%q: said %q", tc.want, l.messages)
 			}
 		})
 	}
@@ -74,12 +74,12 @@ func TestLoad_saysHowToSayTheOrigin(t *testing.T) {
 		l := newLab(t, fake.NewSimpleClientset())
 		_, err := l.Load(t.Context(), s)
 		for _, want := range wants {
-			if (err == nil || !strings.Contains(err.Error(), want)) && !l.hasHeard(want) {
-				t.Errorf("%s: %v and %q, want %q", source, err, l.said, want)
+			if (err == nil || !strings.Contains(err.Error(), want)) && !l.hasReceived(want) {
+				t.Errorf("%s: %v and %q, want %q", source, err, l.messages, want)
 			}
 		}
-		if l.hasHeard("there is no SOA") || len(l.takeWrites()) > 0 {
-			t.Errorf("%s: %q", source, l.said)
+		if l.hasReceived("there is no SOA") || len(l.takeWrites()) > 0 {
+			t.Errorf("%s: %q", source, l.messages)
 		}
 	}
 }

@@ -46,7 +46,7 @@ type set struct {
 
 // Refusal is a line or object that was not loaded, with the next step (L2).
 type Refusal struct {
-	// Path is the file, Lines its line numbers; none for formats without them.
+	// Path is the file, Lines its line numbers; a format may have none.
 	Path  string
 	Lines []int
 	Text  string
@@ -89,10 +89,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
 }
 
-// errNoSOA also holds if the SOA is among the refused lines.
+// errNoSOA is also the error if the SOA is among the refused lines.
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// makePlan plans a whole file, for a new Zone in view and namespace. An error means that the file has no zone.
+// makePlan plans a whole file, for a new Zone in the view and namespace. It fails if the file has no zone.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
 	all, soa, err := p.readRows(path, rows)
@@ -160,7 +160,7 @@ func (p *plan) noSOA() error {
 	return errNoSOA
 }
 
-// at is the row of the SOA.
+// at is the index of the SOA.
 func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string) error {
 	soa := all[at]
 	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
@@ -177,8 +177,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the fields of the Zone that err, the server's refusal, names: a bad field of the SOA must not
-// block the records of the zone (L2). The result is empty if err is about something else.
+// dropRefused resets the fields of the Zone that the server's refusal names: a bad field of the SOA must not block the
+// records of the zone (L2). It returns none if the error is about something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -205,7 +205,7 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// ok is false if field is no timer, or has the new value already.
+// replaceTimer returns false if the field is no timer, or has the new value already.
 func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
 	switch {
@@ -274,7 +274,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// Values that the API would refuse are reported and replaced.
+// zoneSpec reports and replaces values that the API would refuse.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {
@@ -348,12 +348,12 @@ func contactOf(rname string) string {
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl of the zone; nil if unknown: every record then has its own.
+	// ttl is the zone's; if nil, it is unknown, and every record gets its own.
 	ttl       *int32
 	namespace string
 }
 
-// destination is for a file that describes the whole zone.
+// destination returns the place of a file that describes the whole zone.
 func (p *plan) destination(zone types.NamespacedName) *destination {
 	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
 }
@@ -386,7 +386,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	return r
 }
 
-// fqdn returns the relative owner if the absolute one is too long.
+// fqdn returns the relative owner if the absolute name is too long.
 func (s *set) fqdn(origin name.Name) string {
 	fqdn, err := s.owner.In(origin)
 	if err != nil {

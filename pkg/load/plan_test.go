@@ -139,7 +139,7 @@ mail	3600	IN	A	192.0.2.4
 func TestPlan_losesOneTimerAlone(t *testing.T) {
 	for timers, want := range map[string]struct {
 		spec [3]int32
-		says string
+		want string
 	}{
 		"3600 7200 604800": {[3]int32{3600, 1800, 604800}, "spec.retry: Invalid value: 7200: must be less than refresh (3600), " +
 			"or a failed refresh waits longer than a good one (S6.6); loaded with 1800, the other timers as in the file"},
@@ -152,19 +152,19 @@ func TestPlan_losesOneTimerAlone(t *testing.T) {
 		"1800 900 604800":      {[3]int32{1800, 900, 604800}, ""},
 	} {
 		p := planOf(t, "example.org. 3600 IN SOA ns1.example.org. hostmaster.example.org. 7 "+timers+" 360\n")
-		var said []string
+		var messages []string
 		for range 9 {
 			wrong := validation.Zone(&v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "z", Namespace: "team"}, Spec: p.spec})
 			if len(wrong) == 0 {
 				break
 			}
 			for _, refusal := range p.dropRefused(apierrors.NewInvalid(v1alpha1.Kind("Zone"), "z", wrong)) {
-				said = append(said, refusal.String())
+				messages = append(messages, refusal.String())
 			}
 		}
 		got := [3]int32{*p.spec.Refresh, *p.spec.Retry, *p.spec.Expire}
-		if got != want.spec || !strings.Contains(strings.Join(said, "\n"), want.says) {
-			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, said, want.says)
+		if got != want.spec || !strings.Contains(strings.Join(messages, "\n"), want.want) {
+			t.Errorf("%s: %d, want %d; said %q, want %q", timers, got, want.spec, messages, want.want)
 		}
 	}
 }
@@ -253,4 +253,38 @@ func TestObjectChange_ofALongRule(t *testing.T) {
 			t.Errorf("%s, then %s: %q, want %q", test.before, test.after, got, test.want)
 		}
 	}
+}
+
+// A file has the fields of zoneSpec: with any other field that its owner sets, a Zone is the file's still.
+func TestSameZone_leavesTheFieldsOfTheOwner(t *testing.T) {
+	want := planOf(t, "$ORIGIN example.org.\n@ 300 SOA ns1 hostmaster 7 86400 7200 604800 60\n@ 300 NS ns1\n").spec
+	have := *want.DeepCopy()
+	fields := reflect.ValueOf(&have).Elem()
+	for i := range fields.NumField() {
+		if field := fields.Field(i); field.IsZero() {
+			field.Set(nonZero(field.Type()))
+			if name := fields.Type().Field(i).Name; !sameZone(&have, &want) {
+				t.Errorf("with %s of the owner it differs from the file", name)
+				field.SetZero()
+			}
+		}
+	}
+	if have.TTL = ptr.To[int32](301); sameZone(&have, &want) {
+		t.Error("another TTL is the file's")
+	}
+}
+
+func nonZero(of reflect.Type) reflect.Value {
+	value := reflect.New(of).Elem()
+	switch of.Kind() {
+	case reflect.Pointer:
+		value.Set(reflect.New(of.Elem()))
+	case reflect.Slice:
+		value.Set(reflect.MakeSlice(of, 1, 1))
+	case reflect.String:
+		value.SetString("set")
+	case reflect.Bool:
+		value.SetBool(true)
+	}
+	return value
 }

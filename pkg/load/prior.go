@@ -15,14 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// prior is a change of a zone in a dry run, before other objects.
+// prior is a change of a zone in a dry run on which later objects depend.
 type prior struct {
 	object string
-	// made: the zone does not exist yet, and has this fqdn and view.
+	// made: the zone does not exist yet, and will have this fqdn and view.
 	made bool
 	fqdn name.Name
 	view string
-	// namespaces affected; empty: all.
+	// namespaces affected; empty means all.
 	namespaces []string
 }
 
@@ -45,7 +45,7 @@ func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string)
 	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
 }
 
-// first returns the first prior that affects a namespace; zero for none.
+// first returns the first prior that affects a namespace, zero for none.
 func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
@@ -80,7 +80,7 @@ func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removedAt returns the change to free a name at, above or below n, except by the Record asks; empty for none.
+// removedAt returns the change that frees a name at, above or below n, except by the asking Record; empty for none.
 func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
 		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

@@ -23,7 +23,7 @@ import (
 const maxLeftNamed = 5
 
 // Finish ends a run after all sources. Records of earlier runs missing in all sources are reported, or removed with
-// Config.Prune. doubt is why sources are missing, empty if none are; with doubt nothing is left over.
+// Config.Prune. doubt is why sources are missing, empty if none are; with a doubt no Record is reported or removed.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -52,7 +52,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	if s.doubt != "" || s.to == nil {
 		if l.cfg.Prune {
 			result.Failed++
-			l.say("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what(), s.doubt)
+			l.printf("%s: nothing is removed: %s; a Record that only seems to be missing would be removed", s.what(), s.doubt)
 		}
 		result.Add(l.refuseWrites(s.refused))
 		return result, nil
@@ -83,7 +83,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 }
 
 // checkZones reports the Zones that name servers would not load at present, and with Config.Prune the held Zones. It
-// runs after all sources, because a source may depend on another. A dry run has changed nothing.
+// runs after all sources, because one may depend on another, and not in a dry run, which has changed nothing.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
@@ -131,7 +131,7 @@ func (l *Loader) reportHeld(id types.NamespacedName, zone *v1alpha1.Zone) (held 
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return false
 	}
-	l.say("zone %s is held, and the removals are not delivered: %s", id, settled.Message)
+	l.printf("zone %s is held, and the removals are not delivered: %s", id, settled.Message)
 	return true
 }
 
@@ -146,7 +146,7 @@ func (l *Loader) reportLeft(s *scope, left []*v1alpha1.Record) {
 	if more := len(left) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	l.say("%s: %d Records that an earlier run made are not in %s, and stay: %s; if that is all of it, %s", s.what(), len(left),
+	l.printf("%s: %d Records that an earlier run made are not in %s, and stay: %s; if that is all of it, %s", s.what(), len(left),
 		strings.Join(s.paths, ", "), strings.Join(named, ", "), cmp.Or(l.cfg.HowToRemove, "delete them"))
 }
 

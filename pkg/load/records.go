@@ -82,8 +82,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// Name servers come first: before they have addresses a zone is not Servable (S6.15), and each Record written before
-// has its status written twice. Cuts come before their glue.
+// newPhases puts name servers first: before they have addresses a zone is not Servable (S6.15), and each Record written
+// before has its status written twice. Cuts come before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -102,8 +102,8 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers returns a function for the Warnings of a set resolved by the rest of its file: about an address below a
-// cut that an NS names (S5.6), and about hosts that the file has, for NS with an address (S4.18, S5.14).
+// newAnswers returns a function for the Warnings of a set that the rest of its file resolves: about an address below a
+// cut that an NS names (S5.6), and about hosts in the file, for NS with an address (S4.18, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -169,7 +169,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns nil if Records of other clients have the set's values, counted in done.
+// nameRecord returns nil if Records of other clients have the set's values; done counts them.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
 	want = to.newRecord(s)
@@ -195,11 +195,11 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// planAnew plans a write again after a conflict. now is the present Record, nil for none. Without a change, the
+// replanWrite plans a write again after a conflict. now is the present Record, nil for none. Without a change, the
 // Result counts the reason.
-func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
+func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
-	var standing []*v1alpha1.Record
+	var records []*v1alpha1.Record
 	if w.After == nil {
 		if now == nil {
 			return nil, Result{Removed: 1}, nil
@@ -225,10 +225,10 @@ func (l *Loader) planAnew(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change,
 		return nil, done, err
 	}
 	if have := existing[want.Name]; have != nil {
-		standing = append(standing, have)
+		records = append(records, have)
 	}
 	desired.Records = []*v1alpha1.Record{want}
-	changes := rrsets.Plan(standing, desired)
+	changes := rrsets.Plan(records, desired)
 	switch {
 	case len(changes) == 0:
 		return nil, Result{Present: 1}, nil

@@ -30,13 +30,13 @@ type recordsOfFile struct {
 
 type recordWrite struct {
 	rrsets.Change
-	// manifest is set for a Record of a manifest, file and set for a Record of a zone file.
+	// manifest is set for a Record of a manifest, file for a Record of a zone file.
 	manifest *manifest
 	file     *recordsOfFile
 	set      *set
 	zone     types.NamespacedName
 	as       applier
-	// prior is the object that the write depends on, at the origin of the write.
+	// prior is the object on which the write depends, "at" the origin of the write.
 	prior   string
 	at      Refusal
 	subject subject
@@ -89,11 +89,11 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 			}
 			return withSubject(ctx, of)
 		},
-		Anew: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
+		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
 			if page[i].manifest != nil { // applied over any Record
 				return &page[i].Change, nil
 			}
-			next, done, err := l.planAnew(page[i], now)
+			next, done, err := l.replanWrite(page[i], now)
 			if result.Add(done); next != nil {
 				page[i].Change = *next // the next plan is made for its object
 			}
@@ -127,7 +127,7 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	return Result{Written: 1}
 }
 
-// isFinal reports whether a refusal is about data, not about a name: no other object would change that.
+// isFinal reports whether a refusal is about data, not about a name: no other object would change it.
 func isFinal(one refusal.Refusal) bool {
 	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
 }
@@ -167,7 +167,7 @@ func (l *Loader) refuseWrite(w *recordWrite) Result {
 	return Result{Written: 1}
 }
 
-// nil: absent.
+// A nil Record does not exist.
 func (l *Loader) showRecord(of *manifest, before, after *v1alpha1.Record, zone types.NamespacedName, prior string) (changed bool) {
 	changes := ChangesOfRecord(before, after, zone)
 	for _, c := range changes {

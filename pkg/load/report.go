@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every
-	// line is wrong.
+	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every line
+	// is wrong.
 	maxAlike = 5
 	maxKinds = 20
 )
@@ -79,17 +79,17 @@ func (p *reports) takeHidden() []string {
 
 // String returns the summary: written and unchanged objects, and every other count except 0.
 func (r Result) String() string {
-	said := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
-	said = append(said, counted(r.Removed, "removed", "removed")...)
-	said = append(said, counted(r.NotTaken, "not taken over", "not taken over")...)
-	if amiss := r.Amiss(); amiss != "" {
-		said = append(said, amiss)
+	parts := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
+	parts = append(parts, counted(r.Removed, "removed", "removed")...)
+	parts = append(parts, counted(r.NotTaken, "not taken over", "not taken over")...)
+	if incomplete := r.Incomplete(); incomplete != "" {
+		parts = append(parts, incomplete)
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
-// Amiss lists the counts that need a correction; empty: none.
-func (r Result) Amiss() string {
+// Incomplete lists the counts that need a correction; empty for none.
+func (r Result) Incomplete() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
 		counted(r.Refused, "refused", "refused"),
@@ -111,15 +111,15 @@ func counted(n int, one, more string) []string {
 }
 
 // reportRefused reports an object or line not loaded (L2).
-func (l *Loader) reportRefused(r Refusal) { l.sayGrouped("refused", r) }
+func (l *Loader) reportRefused(r Refusal) { l.reportGrouped("refused", r) }
 
-// Report reports and counts a custom resource not imported, or with refused false a part of one.
+// Report reports and counts a custom resource that was not imported, or only in part if refused is false.
 func (l *Loader) Report(r Refusal, refused bool) Result {
 	if refused {
 		l.reportRefused(r)
 		return Result{Refused: 1}
 	}
-	l.sayGrouped("not taken over", r)
+	l.reportGrouped("not taken over", r)
 	return Result{NotTaken: 1}
 }
 
@@ -130,9 +130,9 @@ func (l *Loader) reportPlan(p *plan) {
 }
 
 // reportLeftAsIs reports an object left as another manager has it (L4).
-func (l *Loader) reportLeftAsIs(r Refusal) { l.sayGrouped("left as it is", r) }
+func (l *Loader) reportLeftAsIs(r Refusal) { l.reportGrouped("left as it is", r) }
 
-func (l *Loader) sayGrouped(verb string, r Refusal) {
+func (l *Loader) reportGrouped(verb string, r Refusal) {
 	if l.reports.shouldShow(verb, r) {
 		l.note(verb, r.String())
 	}
@@ -140,7 +140,7 @@ func (l *Loader) sayGrouped(verb string, r Refusal) {
 
 func (l *Loader) reportHidden() {
 	for _, line := range l.reports.takeHidden() {
-		l.say("%s", line)
+		l.printf("%s", line)
 	}
 	texts, reasons, more := l.warnings.takeAll()
 	for _, text := range texts {
@@ -157,7 +157,7 @@ func (l *Loader) reportHidden() {
 
 func (l *Loader) note(kind, text string) {
 	if l.cfg.Note == nil {
-		l.say("%s: %s", kind, text)
+		l.printf("%s: %s", kind, text)
 		return
 	}
 	l.report.Lock()
@@ -170,6 +170,6 @@ func (l *Loader) reportServable(id types.NamespacedName, zone *v1alpha1.Zone) (r
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return false
 	}
-	l.say("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
+	l.printf("zone %s (%s) is not servable: %s: %s", zone.Status.FQDN, id, c.Reason, c.Message)
 	return true
 }

@@ -26,11 +26,11 @@ func TestLoad_groupsWhatIsRefused(t *testing.T) {
 	if got := l.loadPath(t, path); got != (Result{Written: 5, Refused: 4002}) {
 		t.Errorf("load: %+v", got)
 	}
-	if len(l.said) > 20 {
-		t.Errorf("%d lines for three kinds of refusals", len(l.said))
+	if len(l.messages) > 20 {
+		t.Errorf("%d lines for three kinds of refusals", len(l.messages))
 	}
 	for _, want := range []string{"refused: 1995 more like " + path + ":8: ", "refused: 1995 more like " + path + ":9: h0.example.net."} {
-		if !l.hasHeard(want) {
+		if !l.hasReceived(want) {
 			t.Errorf("no line says %q", want)
 		}
 	}

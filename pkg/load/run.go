@@ -19,10 +19,10 @@ import (
 
 // New returns a Loader, without a connection yet.
 func New(cfg Config) (*Loader, error) {
-	heard := &warnings{}
+	received := &warnings{}
 	client := rest.CopyConfig(cfg.Client)
 	client.QPS = -1 // the bound is maxWorkers
-	client.WarningHandlerWithContext = heard
+	client.WarningHandlerWithContext = received
 	binary := rest.CopyConfig(client)
 	// JSON would cost a tenth more time per Record, in the server and here.
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
@@ -39,7 +39,7 @@ func New(cfg Config) (*Loader, error) {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	mapping := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asked))
-	return newLoader(cfg, typed, any, mapping, heard), nil
+	return newLoader(cfg, typed, any, mapping, received), nil
 }
 
 // Load loads a source. Refusals, and files that are unreadable or have no zone, are reported and counted. An error

@@ -13,11 +13,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is a Zone and namespace that the zone files of a run describe completely. A Record made there before by the
-// same field manager is left over if no file has it.
+// scope is a Zone and namespace that the zone files of a run describe completely. A Record that the same field manager
+// made there is left over if no file has it.
 type scope struct {
 	zone types.NamespacedName
-	// readable: a file was written into the Zone, readable to this user.
+	// readable: a file was written into the Zone, which this user may read.
 	readable bool
 	wanted   map[rrset]bool
 	// existing has the Records before the last file was written.
@@ -26,7 +26,7 @@ type scope struct {
 	to *destination
 
 	paths []string
-	// doubt is why the files are incomplete; with doubt nothing is left over.
+	// doubt is why the files are incomplete; then no Record counts as left over.
 	doubt string
 
 	// refused has writes that may succeed after the removal of left-over Records.

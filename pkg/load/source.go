@@ -20,7 +20,7 @@ import (
 // Source is a file, or a directory with everything below it.
 type Source struct {
 	Path string
-	// View of the zones from zone files; empty: the default view.
+	// View of the zones from zone files; empty means the default view.
 	View      string
 	viewGiven bool
 	// Origin is the name of the zone of a zone file; zero if the file or its name has it.
@@ -144,7 +144,7 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin of a zone file from its name: NAME.zone, NAME.db or db.NAME. The reader uses it if
+// originGuess is the origin of a zone file according to its name: NAME.zone, NAME.db or db.NAME. The reader uses it if
 // neither the file nor the caller gives an origin.
 type originGuess struct {
 	loader *Loader
@@ -175,7 +175,7 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 
 func (g *originGuess) answerReader() name.Name {
 	if g.missed = g.origin.IsZero(); !g.missed {
-		g.loader.say("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
+		g.loader.printf("%s: no $ORIGIN before its first relative name; %s is assumed, from the name of the file", g.path, g.origin)
 	}
 	return g.origin
 }

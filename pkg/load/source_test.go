@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-func TestParseSource_tellsViewsFromPaths(t *testing.T) {
+func TestParseSource_distinguishesViewsFromPaths(t *testing.T) {
 	for text, want := range map[string]Source{
 		"a.zone":         {Path: "a.zone"},
 		"root=a.zone":    {Path: "a.zone", View: "root", viewGiven: true},

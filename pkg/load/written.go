@@ -37,7 +37,7 @@ func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 	}
 }
 
-// Have reports whether a host may be among the names, or covered by a wildcard.
+// Have reports whether a host may be among the names, or covered by a wildcard among them.
 func (w *WrittenNames) Have(host string) bool {
 	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
 		if w.texts[text] || w.beginnings[text] {
@@ -55,7 +55,6 @@ func (w *WrittenNames) Have(host string) bool {
 	}
 }
 
-// beginningsOf returns none for a relative name.
 func beginningsOf(text string) (all []string) {
 	if !strings.HasSuffix(text, ".") {
 		return nil

@@ -29,11 +29,11 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// LabelLoaded on a Zone is the digest of the file, view and namespace of a load without a refusal (L3).
+// LabelLoaded on a Zone is the digest of file, view and namespace after a load without a refusal (L3).
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion changes if the same file leads to other objects than before.
+	// planVersion changes if a file leads to other objects than before.
 	planVersion = 2
 )
 
@@ -49,7 +49,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	if zone, err := l.findLoaded(ctx, mark); err != nil {
 		return Result{}, err
 	} else if zone != nil {
-		l.say("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
+		l.printf("%s is loaded already: zone %s%s is %s/%s", short, zone.Spec.DomainName, inView(zone.Spec.View), zone.Namespace, zone.Name)
 		l.zoneScope(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, zone.Namespace).doubt = path + " was loaded before"
 		return Result{Present: 1}, nil
 	}
@@ -77,7 +77,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 	to := p.destination(types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name})
 	into := l.zoneScope(to.zone, to.namespace)
 	if len(into.paths) > 0 {
-		l.say("%s: zone %s is in %s, too: their records are merged", path, p.fqdn, strings.Join(into.paths, ", "))
+		l.printf("%s: zone %s is in %s, too: their records are merged", path, p.fqdn, strings.Join(into.paths, ", "))
 	}
 	into.addFile(path, p, to)
 	more, err := l.putRecords(ctx, path, p.sets, to, into)
@@ -90,7 +90,7 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
-	l.say("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result,
+	l.printf("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result,
 		time.Since(began).Seconds())
 	into.readable = true
 	return result, nil
@@ -152,7 +152,7 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 	}
 }
 
-// An existing Zone with the DNS name is used under any object name.
+// putZone uses an existing Zone with the DNS name under any object name.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
 	ctx = l.withZone(ctx, nil)
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
@@ -208,7 +208,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, nil
 }
 
-// zonePatch removes absent fields of the file.
+// zonePatch removes the fields that the file lacks.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -237,13 +237,14 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone compares the fields of a file. All others belong to the owner of the Zone.
+// sameZone compares the fields that a file has. All others belong to the owner of the Zone.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
-	said := have.DeepCopy()
-	said.NameServers, said.DNSClassRefs, said.Limits, said.DeletionProtection, said.DeletionPolicy = nil, nil, nil, false,
-		want.DeletionPolicy
-	said.ZoneRef, said.DomainName, said.WithdrawalGracePeriod = nil, want.DomainName, want.WithdrawalGracePeriod
-	return equality.Semantic.DeepEqual(said, want)
+	parts := want.DeepCopy()
+	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,
+		have.NegativeResponseCache
+	parts.Delegations, parts.PrimaryNameServer, parts.Contact, parts.MinimumSerial = have.Delegations, have.PrimaryNameServer, have.Contact,
+		have.MinimumSerial
+	return equality.Semantic.DeepEqual(parts, want)
 }
 
 func (l *Loader) zoneScope(zone types.NamespacedName, namespace string) *scope {

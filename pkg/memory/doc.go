@@ -1,13 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory reports this process's memory, for bounds that are a share of it, and tunes a server's garbage
-// collector.
+// Package memory returns the memory available to this process, and tunes a server's garbage collector by it.
 //
-// It promises: (1) A lower limit of the container counts. (2) Unknown is 0, never a guess. (3) GOGC and GOMEMLIMIT in
+// Guarantees: (1) A container's lower limit counts. (2) Unknown memory is 0, never a guess. (3) GOGC and GOMEMLIMIT in
 // the environment are respected.
 //
-// It does not know the use of the memory.
+// Out of scope: the use of the memory.
 //
 // Read memory.go first.
 package memory

@@ -12,11 +12,11 @@ import (
 	"runtime/metrics"
 )
 
-// Total returns the lesser of machine and container, in octets; 0 if unknown.
+// Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// readTotal reads MemTotal of proc(5), memory.max of cgroup v2 and memory.limit_in_bytes of v1; 0 without any, as on
-// other systems than Linux.
+// readTotal reads MemTotal of proc(5), memory.max of cgroup v2 and memory.limit_in_bytes of v1; 0 without these, as on
+// systems other than Linux.
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
@@ -42,16 +42,16 @@ func readTotal(root fs.FS) uint64 {
 	return least
 }
 
-// Bounds of the heap's spare in octets; usualSpare for unknown memory.
+// Bounds of the heap's garbage in octets; usualSpare for unknown memory.
 const (
 	leastSpare = 64 << 20
 	usualSpare = 256 << 20
 	mostSpare  = 1 << 30
 )
 
-// SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare
-// and mostSpare, or the live heap's size (the default) if larger. A write leaves some 100 KiB, and a collection scans
-// the history of watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once. GOGC
+// SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare and
+// mostSpare, or the live heap's size (the default) if larger. A write leaves some 100 KiB, and a collection scans the
+// history of watch caches, so a server with few zones would spend a fifth of its CPU time. Call SpareHeap once. GOGC
 // overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
@@ -70,7 +70,7 @@ func SpareHeap() {
 	})
 }
 
-// spareOf takes 0 for unknown memory.
+// spareOf returns usualSpare for unknown memory, 0.
 func spareOf(total uint64) uint64 {
 	if total == 0 {
 		return usualSpare
@@ -82,7 +82,7 @@ func percentFor(spare, live uint64) int {
 	return max(100, int(spare*100/max(live, 1<<20)))
 }
 
-// collected has a pointer: the allocator puts small objects without pointers into one block.
+// collected has a pointer, as the allocator puts small objects without pointers into a shared block.
 type collected struct{ again func() }
 
 // callAfterCollections calls f now and after each collection, on the finalizer goroutine.

@@ -74,7 +74,7 @@ type placeOfBindy struct {
 	ZoneRef referenceOfBindy `json:"zoneRef"`
 }
 
-// referenceOfBindy is a DNSZone's name, or an object with it.
+// referenceOfBindy is a DNSZone's name, or an object with that.
 type referenceOfBindy struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -148,13 +148,13 @@ type zoneOfBindy struct {
 	// selectors of recordsFrom apply in the DNSZone's namespace.
 	selectors []labels.Selector
 	refused   bool
-	// uses has the types of imported records by namespace and owner.
+	// uses has the types of converted records, by namespace and owner.
 	uses map[string]map[string][]string
 	// cuts are child zones with NS in this zone.
 	cuts map[name.Name]bool
 }
 
-// serving has the oldest DNSZone of each name.
+// serving has the oldest DNSZone of each DNS name.
 type zonesOfBindy struct {
 	all     []*zoneOfBindy
 	serving map[name.Name]*zoneOfBindy
@@ -281,7 +281,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	return z.takeNameServers(primary, spec)
 }
 
-// takeNameServers takes the apex's name servers: the SOA's, then nameServers, or if absent nameServerIps.
+// takeNameServers reads the apex's name servers: the SOA's, then nameServers, or if absent nameServerIps.
 func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) error {
 	hosts := append([]hostOfBindy{{Hostname: primary}}, spec.NameServers...)
 	if len(spec.NameServers) == 0 {
@@ -304,7 +304,7 @@ func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) err
 			if _, err := netip.ParseAddr(address); err != nil && address != "" {
 				return fmt.Errorf("spec.nameServers: %s: %q is not an address", host.Hostname, address)
 			}
-			// A Zone has only addresses of inner hosts.
+			// A Zone has addresses only of hosts inside it.
 			if address != "" && z.fqdn.Encloses(fqdn) && !slices.Contains(servers[i].Addresses, address) {
 				servers[i].Addresses = append(servers[i].Addresses, address)
 			}
@@ -398,8 +398,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone named by a record, or else selecting its labels; of several bindy writes into that
-// of the status.
+// findZone returns the DNSZone that a record names, or else that selects its labels; of several, bindy writes into that
+// in the status.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
@@ -408,7 +408,7 @@ func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOf
 		return zones.named(namespace, ref.Name), fmt.Sprintf("spec.zoneRef: there is no DNSZone %s/%s", namespace, ref.Name), importBoth
 	}
 	if place.Zone != "" {
-		// The zone's name, or in older releases the object's.
+		// The zone's DNS name, or in older releases the object's.
 		if fqdn, err := name.Parse(absoluteHost(place.Zone)); err == nil {
 			z = zones.serving[fqdn]
 		}
@@ -460,8 +460,8 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds rules for other namespaces: names and types of their records, and child zones with NS in the zone.
-// The rule of the own namespace stays first.
+// addRules adds rules for other namespaces: names and types of their records, and child zones with NS in the zone. The
+// rule of the own namespace stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

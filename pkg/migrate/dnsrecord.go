@@ -88,7 +88,7 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 	c.addReplacement(o, "DNSClass", o.GetName(), &class)
 }
 
-// convertDNSRecord notes the RRset in having, and the class's namespace in using.
+// convertDNSRecord adds the RRset to having, and the class's namespace to using.
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
 	having map[string]*unstructured.Unstructured) {
 	var spec recordSpec

@@ -103,9 +103,9 @@ func TestConvertWebhook_reportsWhatIsNotCarriedOver(t *testing.T) {
 		"a record of a Service": {replace(address, "namespace: a", "namespace: a, ownerReferences: "+
 			"[{apiVersion: v1, kind: Service, name: s, uid: u}]"), 1, "metadata.ownerReferences: Service s"},
 	} {
-		objects, said := converts(t, test.text)
-		if len(objects) != test.objects || !strings.Contains(said, test.want) {
-			t.Errorf("%s: %d objects, want %d, reported %q, want %q", name, len(objects), test.objects, said, test.want)
+		objects, message := converts(t, test.text)
+		if len(objects) != test.objects || !strings.Contains(message, test.want) {
+			t.Errorf("%s: %d objects, want %d, reported %q, want %q", name, len(objects), test.objects, message, test.want)
 		}
 	}
 }
@@ -126,9 +126,9 @@ func TestConvertWebhook_passesNoFieldOver(t *testing.T) {
 			// A DNSRecord's class shows in the DNSClass's namespaces.
 			document := must.Get(json.Marshal(map[string]any{"apiVersion": webhookGroup + "/v1alpha1", "kind": kind,
 				"metadata": map[string]any{"name": "x", "namespace": map[string]string{"DNSRecord": "a"}[kind]}, "spec": spec}))(t)
-			objects, said := converts(t, string(document)+"\n",
+			objects, message := converts(t, string(document)+"\n",
 				webhookAPI+"kind: DNSClass\nmetadata: {name: c}\nspec: {server: 'http://a.example'}\n")
-			return strings.Join(objects, "\n") + said
+			return strings.Join(objects, "\n") + message
 		}
 		whole := convert(func(map[string]any) {})
 		var walk func(at string, enter func(map[string]any) map[string]any)

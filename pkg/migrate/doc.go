@@ -4,7 +4,7 @@
 // Package migrate converts other operators' custom resources to Zones, Records and DNSClasses: kubizone v0.1 to
 // v0.4, bindy, external-dns, Gardener's external-dns-management, and the operator with DNSRecords and a webhook.
 //
-// It promises:
+// Guarantees:
 //
 //	M1. Each object or field not carried over is a finding, with reason and next step. No object is made without a
 //	    field that the converter does not understand.
@@ -12,7 +12,7 @@
 //	M3. Of two objects that want a name the older wins, as in bindy and external-dns-management. External-dns joins
 //	    them: each becomes a Record, and the server decides.
 //
-// It does not know a server: Convert is a pure function, and the server validates the result.
+// Out of scope: requests. Convert is a pure function; the server validates the result.
 //
 // Read migrate.go first, then a file for each operator.
 package migrate

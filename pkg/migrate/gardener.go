@@ -39,7 +39,7 @@ type entrySpec struct {
 
 func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	having := make(map[name.Name]*unstructured.Unstructured)
-	// A second Record of an entry must not take another's name.
+	// A second Record of an entry must not take another entry's name.
 	entries := make(map[string]bool)
 	for _, o := range all {
 		entries[o.GetKind()+" "+id(o)] = true

@@ -20,16 +20,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding is a custom resource, or a part, not carried over.
+// Finding is a custom resource, or a part, that is not converted.
 type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused: the object, or the list item in Reason, is not converted; otherwise the rest is.
-	Refused     bool
+	Refused bool
+	// Fix is the next step, if Reason names none.
 	Reason, Fix string
 }
 
-// Convert converts custom resources to objects of this API. Pass all of bindy's group: its records select their
-// zones.
+// Convert converts custom resources to objects of this API. Pass all of bindy's group: its records and zones refer to
+// each other.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
@@ -76,9 +77,9 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement keeps labels and annotations except the replaced operator's, and the time of creation, by which
-// the older object holds a name (S4.8). Owners are dropped: in a cluster without them, the garbage collector would
-// delete the object.
+// addReplacement keeps labels and annotations except the replaced operator's, and the time of creation, by which the
+// older object keeps a name (S4.8). Owners are dropped: in a cluster without them, the garbage collector would delete
+// the object.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 	c.converted = append(c.converted, o)
 }
 
-// dropEmpty works at any depth.
+// dropEmpty removes empty values at any depth.
 func dropEmpty(content map[string]any) {
 	maps.DeleteFunc(content, func(_ string, value any) bool {
 		switch value := value.(type) {
@@ -156,7 +157,7 @@ func id(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o
 
 type texts []string
 
-// UnmarshalJSON decodes both forms.
+// UnmarshalJSON decodes text or a list.
 func (t *texts) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {

@@ -40,7 +40,7 @@ func parse(t *testing.T, text string) (objects []*unstructured.Unstructured) {
 	return objects
 }
 
-func converts(t *testing.T, documents ...string) (objects []string, said string) {
+func converts(t *testing.T, documents ...string) (objects []string, message string) {
 	t.Helper()
 	converted, found := Convert(parse(t, strings.Join(documents, "---\n")))
 	for _, o := range converted {
@@ -59,7 +59,7 @@ func converts(t *testing.T, documents ...string) (objects []string, said string)
 
 func becomes(t *testing.T, want string, documents ...string) {
 	t.Helper()
-	got, said := converts(t, documents...)
+	got, message := converts(t, documents...)
 	var wanted, have []any
 	for _, text := range strings.Split(want, "\n---\n") {
 		var object any
@@ -72,7 +72,7 @@ func becomes(t *testing.T, want string, documents ...string) {
 		have = append(have, object)
 	}
 	if !reflect.DeepEqual(have, wanted) {
-		t.Errorf("it became\n%s\nwant\n%s\nreported:\n%s", strings.Join(got, "---\n"), want, said)
+		t.Errorf("it became\n%s\nwant\n%s\nreported:\n%s", strings.Join(got, "---\n"), want, message)
 	}
 }
 
@@ -362,9 +362,9 @@ func TestConvert_reportsWhatIsNotCarriedOver(t *testing.T) {
 			"make a Zone"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			objects, said := converts(t, c.text)
-			if len(objects) != c.objects || !strings.Contains(said, c.want) {
-				t.Errorf("%d objects, want %d, reported %q, want %q:\n%s", len(objects), c.objects, said, c.want, strings.Join(objects, "---\n"))
+			objects, message := converts(t, c.text)
+			if len(objects) != c.objects || !strings.Contains(message, c.want) {
+				t.Errorf("%d objects, want %d, reported %q, want %q:\n%s", len(objects), c.objects, message, c.want, strings.Join(objects, "---\n"))
 			}
 		})
 	}
@@ -411,8 +411,8 @@ func TestConvertBindy_passesNoFieldOver(t *testing.T) {
 			for _, labels := range []map[string]any{{"a": "b", "c": "d"}, {"a": "b"}, {"c": "d"}} {
 				documents = append(documents, document("ARecord", fmt.Sprint("selected", len(documents)), labels, map[string]any{"name": fmt.Sprint("s", len(documents)), "ipv4": "192.0.2.9"}))
 			}
-			objects, said := converts(t, documents...)
-			return strings.Join(objects, "\n") + said
+			objects, message := converts(t, documents...)
+			return strings.Join(objects, "\n") + message
 		}
 		read := func() (spec map[string]any) {
 			t.Helper()
@@ -500,13 +500,13 @@ func FuzzConvert(f *testing.F) {
 			t.Skip()
 		}
 		text := document(fields)
-		objects, said := converts(t, zoneOfTests, text)
+		objects, message := converts(t, zoneOfTests, text)
 		again, _ := converts(t, zoneOfTests, text)
 		if !reflect.DeepEqual(objects, again) {
 			t.Errorf("converted in two ways:\n%s\n%s", objects, again)
 		}
-		if len(objects) == 1 && said == "" {
-			t.Errorf("%s: neither converted nor reported: %s", text, said)
+		if len(objects) == 1 && message == "" {
+			t.Errorf("%s: neither converted nor reported: %s", text, message)
 		}
 		for _, object := range objects {
 			checkConverted(t, object)
@@ -515,8 +515,8 @@ func FuzzConvert(f *testing.F) {
 			fields = make(map[string]any)
 		}
 		fields["fieldOfTomorrow"] = true
-		if objects, said = converts(t, zoneOfTests, document(fields)); len(objects) > 1 || said == "" {
-			t.Errorf("a field was passed over: %s\n%s", said, objects)
+		if objects, message = converts(t, zoneOfTests, document(fields)); len(objects) > 1 || message == "" {
+			t.Errorf("a field was passed over: %s\n%s", message, objects)
 		}
 	})
 }

@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// devGroup is of v0's development builds.
+	// devGroup is the group of v0's development builds.
 	devGroup    = "dev." + v1alpha1.GroupName
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 converts an object of v0.1 to v0.4. The status stays for Compare.
+// convertV0 converts an object of v0.1 to v0.4. The status stays, for Compare.
 //
 // Owners, finalizers and labels of the replaced controller go: the garbage collector would delete an object with an
 // owner of another uid, and no controller would remove the finalizers.
@@ -80,8 +80,8 @@ func ServedBefore(o *unstructured.Unstructured) string {
 	return text.String()
 }
 
-// Compare compares a zone's entries now with ServedBefore, both master files. It returns a line for each missing or
-// added entry, and the number missing. Name servers are normal additions. The SOA is not compared.
+// Compare compares a zone's present entries with ServedBefore, both master files. It returns a line for each missing or
+// added entry, and the number missing. Added name servers are normal. The SOA is not compared.
 func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
 	old, unreadable := readEntries(strings.NewReader(before))
 	entries, errs := readEntries(now)

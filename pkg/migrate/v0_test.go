@@ -82,8 +82,8 @@ func TestConvertV0_refusesWhatItIsNot(t *testing.T) {
 		"no kind Cluster": "{apiVersion: kubi.zone/v1alpha1, kind: Cluster, metadata: {name: x}}",
 		"being deleted":   `{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: x, deletionTimestamp: "2024-01-01T00:00:00Z"}}`,
 	} {
-		if objects, said := converts(t, text); len(objects) > 0 || !strings.Contains(said, want) {
-			t.Errorf("%s: %q, want %q", text, said, want)
+		if objects, message := converts(t, text); len(objects) > 0 || !strings.Contains(message, want) {
+			t.Errorf("%s: %q, want %q", text, message, want)
 		}
 	}
 }
@@ -101,11 +101,11 @@ status:
 `)[0]
 	now := "example.org. 60 SOA ns. host. 2 2 3 4 5\nsame.example.org. 60 A 192.0.2.1\nslow.example.org. 300 A 192.0.2.1\n"
 	lines, missing, err := Compare(ServedBefore(zone), strings.NewReader(now))
-	said := strings.Join(lines, "\n")
-	if err != nil || missing != 2 || !strings.Contains(said, "an entry that v0 served cannot be read") || !strings.HasSuffix(said, `
+	message := strings.Join(lines, "\n")
+	if err != nil || missing != 2 || !strings.Contains(message, "an entry that v0 served cannot be read") || !strings.HasSuffix(message, `
 added: slow.example.org. 300 A 192.0.2.1
 missing: slow.example.org. 60 A 192.0.2.1
 compared with its custom resource: 1 entries as before, 1 added, 2 missing`) {
-		t.Errorf("%d missing, %v: %s", missing, err, said)
+		t.Errorf("%d missing, %v: %s", missing, err, message)
 	}
 }

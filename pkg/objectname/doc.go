@@ -3,11 +3,11 @@
 
 // Package objectname names Zones and Records that a program creates.
 //
-// It promises: (1) a name is a valid metadata.name, and describes the object if that can be read back; (2) zone,
-// owner and type always have the same name; (3) different objects have different names, except for a collision of 40
-// bits, which the object's creation detects.
+// Guarantees: (1) a name is a valid metadata.name, and describes the object if this can be parsed from it; (2) zone,
+// owner and type always have the same name; (3) different objects have different names, except for a collision of
+// 40-bit digests, detected at the creation.
 //
-// It does not know the existing objects.
+// Out of scope: existing objects.
 //
 // Read objectname.go.
 package objectname

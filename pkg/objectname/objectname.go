@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxObjectName is that of an RFC 1123 subdomain.
+	// maxObjectName is the limit of an RFC 1123 subdomain.
 	maxObjectName = 253
 	// digestLength is in hexadecimal digits: 40 bits.
 	digestLength = 10
@@ -26,8 +26,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns the names for a Zone object, the readable first: "example.org" or "root", then a name with a digest
-// of name and view, if another zone has the first.
+// OfZone returns two names for a Zone object: the readable "example.org" or "root", and, if another zone has that, a
+// name with a digest of name and view.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -38,10 +38,10 @@ func OfZone(fqdn name.Name, view string) [2]string {
 	return [2]string{nice, long}
 }
 
-// OfRecord returns the names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
+// OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// The readable name is used only if owner and type can be read back: the owner's labels are valid in an object name,
-// no label but the last ends in "-" and a type, and the first is not a word for "@" or "*". All other names get a
+// The readable name is used only if owner and type can be parsed from it: the owner's labels are valid in an object
+// name, no label but the last ends in "-" and a type, and the first is not a word for "@" or "*". All other names get a
 // digest, which makes them unique (L5).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
@@ -65,7 +65,7 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix is of Records made by updates (RFC 2136): an imported Record of the RRset has another name.
+// updatePrefix begins names of Records made by updates (RFC 2136): an imported Record of the RRset has another name.
 const updatePrefix = "dyn--"
 
 // OfUpdate names the Record made by updates for an RRset of a zone object.
@@ -73,11 +73,11 @@ func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
-// externalPrefix is of Records for endpoints of external-dns.
+// externalPrefix begins names of Records for endpoints of external-dns.
 const externalPrefix = "ext--"
 
-// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the
-// zone is unknown.
+// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the zone
+// is unknown.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }
@@ -90,7 +90,7 @@ func ofOther(prefix string, owner name.Rel, t rdata.Type, zone string) string {
 	return text
 }
 
-// joinLabels reports exact if the labels can be read back.
+// joinLabels joins labels. The text is exact if the labels can be parsed from it.
 func joinLabels(labels []string, none string) (text string, exact bool) {
 	if len(labels) == 0 {
 		return none, true

@@ -42,7 +42,7 @@ func TestRecordObjectNames_readWell(t *testing.T) {
 	}
 }
 
-func TestZoneObjectNames_tellRootFromRootAndViewsApart(t *testing.T) {
+func TestZoneObjectNames_distinguishRootAndViews(t *testing.T) {
 	if got := OfZone(name.Root, "root"); got[0] != "root" {
 		t.Errorf("the root zone is %s", got[0])
 	}

@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pki issues a standalone server's credentials: a certificate authority, a serving certificate, an
-// administrator's certificate of group system:masters, and the kubeconfig.
+// administrator's certificate of group system:masters, and a kubeconfig.
 //
-// It promises:
+// Guarantees:
 //
 //	P1. Keys and kubeconfig are created with mode 0600, in a directory of mode 0700.
-//	P2. A valid pair is kept: copies of the kubeconfig survive restarts. A leaf is issued again if an address is
-//	    missing, the authority differs, or less than a year is left.
+//	P2. A valid pair of certificate and key is kept, so copies of the kubeconfig survive restarts. A leaf is issued
+//	    again if an address is missing, the authority differs, or less than a year is left.
 //	P3. Files are replaced atomically.
 //
-// It does not know clusters and does not authenticate. pkg/apiserver/serving keeps an aggregated server's
-// certificate, with Issue.
+// Out of scope: authentication, and aggregated servers' certificates (pkg/apiserver/serving, by Issue).
 //
 // Read pki.go first, then pair.go.
 package pki

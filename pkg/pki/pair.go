@@ -21,17 +21,18 @@ import (
 // clockSkew admits clients with a slow clock.
 const clockSkew = time.Hour
 
-// ErrForeignKey reports a certificate for another key.
+// ErrForeignKey reports a certificate of another key.
 var ErrForeignKey = errors.New("the key is not the certificate's")
 
-// Pair is a certificate and key, in PEM one certificate and PKCS #8.
+// Pair is a certificate and key. CertPEM has one certificate, KeyPEM is PKCS #8.
 type Pair struct {
 	Cert            *x509.Certificate
 	Key             *ecdsa.PrivateKey
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM and the key of keyPEM. ErrForeignKey: not of a pair.
+// ParsePair parses the first certificate of certPEM and the key of keyPEM. The error is ErrForeignKey if they are no
+// pair.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -84,8 +85,8 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, valid for validity from now but not longer than authority; self-signed if
-// that is nil.
+// Issue returns a new key and certificate, valid for validity from now but not longer than the authority. Without
+// authority it is self-signed.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

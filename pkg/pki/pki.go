@@ -23,12 +23,12 @@ const (
 	validity = 10 * 365 * 24 * time.Hour
 	// renewBefore is also a process's longest safe run time.
 	renewBefore = 365 * 24 * time.Hour
-	// AdminUser and AdminGroup are in the administrator's certificate; the group has the rights.
+	// AdminUser and AdminGroup are in the administrator's certificate. The group has the rights.
 	AdminUser  = "kubizone-admin"
 	AdminGroup = "system:masters"
 )
 
-// Bundle is in PEM, keys in PKCS #8.
+// Bundle has credentials in PEM, keys in PKCS #8.
 type Bundle struct {
 	CA                      []byte
 	ServingCert, ServingKey []byte
@@ -80,7 +80,8 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's, with embedded certificates and namespace default. server is an https URL.
+// Kubeconfig returns the administrator's kubeconfig, with embedded certificates and namespace default. server is an
+// https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -91,8 +92,8 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// Hosts returns the names and addresses of a server that listens on host: loopback, and host, or all of this
-// machine's if unspecified (empty, 0.0.0.0, ::).
+// Hosts returns the names and addresses of a server that listens on host: loopback, and host, or this machine's if host
+// is empty, 0.0.0.0 or ::.
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -108,7 +109,7 @@ func Hosts(host string) []string {
 	if name, err := os.Hostname(); err == nil {
 		add(name)
 	}
-	// Without them, remote clients need a name above.
+	// Without addresses, remote clients need a name.
 	addresses, _ := net.InterfaceAddrs()
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLinkLocalUnicast() {
@@ -144,8 +145,8 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair stores another pair if choose does not keep the pair under name. The key is written first: a certificate
-// without its key would be kept forever.
+// ensurePair returns the pair that choose returns, and stores a new pair. The key is written first, as a certificate
+// without key would be kept forever.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)
@@ -168,7 +169,7 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	return chosen, nil
 }
 
-// readPair returns nil if absent, or if a crash left half.
+// readPair returns nil for an absent pair, or half after a crash.
 func readPair(certFile, keyFile string) (*Pair, error) {
 	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)

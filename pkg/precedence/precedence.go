@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Rank is the time of a claim, and an id.
+// Rank orders claimants: by time, then by id.
 type Rank struct {
 	// Last ranks after all others: tenants must not take names from the platform.
 	Last  bool
@@ -27,11 +27,10 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are
-// sorted by rank. claims returns a claimant's names with their meanings; uses returns names recorded in the status;
-// nil: none.
+// Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are sorted
+// by rank. claims returns a claimant's names with their meanings; uses returns the names in its status, and may be nil.
 //
-// A name in use is withheld from claimants with another meaning, even while the user claims no name: a Secret may be
+// A name in use is refused to claimants with another meaning, even while the user claims no name: a Secret may be
 // missing for a moment. The first of several users has the name. A claimant that loses a name has none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
@@ -58,9 +57,9 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 			if !taken || other == at {
 				continue
 			}
-			theirs, known := claims(claimants[other])[name]
-			// Other users of the name agree with such a user: they were served together.
-			if known && theirs != meaning || !known && !own[at][name] {
+			otherMeaning, known := claims(claimants[other])[name]
+			// Two users of a name agree, even without a claim: they were served together.
+			if known && otherMeaning != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}
 		}

@@ -12,17 +12,17 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule allows a peer to query SOA, AXFR and IXFR. A request must come from one of Prefixes (none: any source) and be
-// signed by Key (empty: by any key of the server, or unsigned). A rule with neither is refused: it would allow every
-// source.
+// Rule allows a peer to query SOA, AXFR and IXFR. A request must come from one of Prefixes (if empty: any source) and
+// be signed by Key (if empty: by any key of the server, or unsigned). A rule with neither is an error: it would allow
+// every source.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs: the peer signs its transfers, and alone sees Membership.Signed.
+	// Signs is true if the peer signs transfers; others do not see Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules for prefixes and keys: a peer needs an address in prefixes and any of the keys, if any.
+// Rules returns rules by which a peer needs an address in prefixes, and if there are keys, any of them.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -37,16 +37,17 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 // Target is a secondary to notify of new serials.
 type Target struct {
 	Addr netip.AddrPort
-	Key  string // signs the NOTIFY: a name in Keys; empty: unsigned
+	Key  string // name in Keys of the NOTIFY's key; empty: unsigned
 	// NoCatalog: the target gets no NOTIFY of the catalog.
 	NoCatalog bool
 	// NoZones: the target gets NOTIFY only of the catalog, and transfers zones from another server.
 	NoZones bool
-	// Signs: the target signs the zones in Membership.Signed, and gets NOTIFY only of these; other targets do not.
+	// Signs is true if the target signs the zones in Membership.Signed. It gets NOTIFY only of these, other targets of
+	// all others.
 	Signs bool
 }
 
-// newAccess also normalizes rules. Without a rule no peer is allowed.
+// newAccess checks and normalizes rules. Without a rule no peer is allowed.
 func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	var out []Rule
 	var faults []error
@@ -84,15 +85,15 @@ func (r Rule) covers(from netip.Addr) bool {
 type trust int
 
 const (
-	// outsider: no key can make the source a peer. Outsiders share a small budget.
+	// outsider: no key can make the source a peer. Outsiders share few slots.
 	outsider trust = iota
-	// unproven: a peer once a key has signed.
+	// unproven: a peer after a signed message.
 	unproven
-	// peer: allowed by address alone.
+	// peer: allowed by its address alone.
 	peer
 )
 
-// allow also reports whether the peer signs. key has been verified; nil: unsigned.
+// allow reports access, and whether the peer signs. key is verified, or nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

@@ -22,23 +22,23 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 	case malformed:
 		return answer{msg: headerOnly(req, rcodeFormErr), refusal: "malformed"}
 	}
-	roster := r.classes.roster.Load()
+	registry := r.classes.registry.Load()
 	var key *tsig.SigningKey
 	if req.signature != nil {
-		v := roster.keys.Verify(msg, req.signature, nil, r.clock())
+		v := registry.keys.Verify(msg, req.signature, nil, r.clock())
 		switch {
 		case v.Malformed:
 			return answer{msg: headerOnly(req, rcodeFormErr), zone: req.qname, refusal: "MAC of impossible length"}
 		case v.Err != 0:
 			return answer{msg: r.replyBadSignature(req, v, len(msg)), zone: req.qname, refusal: tsig.ErrorNames[v.Err],
-				advice: roster.adviseAlgorithm(v.OtherAlgorithm, req.signature.Algorithm, r.clock())}
+				advice: registry.adviseAlgorithm(v.OtherAlgorithm, req.signature.Algorithm, r.clock())}
 		}
 		key = v.Key
 	}
 	reply := func(rcode uint16, why string) answer {
 		return answer{msg: r.replyStatus(req, key, rcode), zone: req.qname, refusal: why, extended: rcode >> 4}
 	}
-	updater := roster.updaterOf(key)
+	updater := registry.updaterOf(key)
 	switch {
 	case req.opcode == opcodeNotify:
 		return reply(rcodeRefused, "NOTIFY") // never a secondary
@@ -58,7 +58,7 @@ func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) ans
 		a.admitted, a.tenant = true, updater.Tenant
 		return a
 	}
-	open := roster.classesFor(from, key)
+	open := registry.classesFor(from, key)
 	if len(open) == 0 {
 		if key == nil {
 			return reply(rcodeRefused, "unsigned and not allowed by its address")
@@ -91,7 +91,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	// A serial that cannot be compared counts as behind.
+	// A serial without a defined order counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
@@ -140,9 +140,9 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR of a peer that is behind: with the difference if known, else with the whole zone
-// over TCP, or the SOA over UDP, after which the peer retries over TCP (RFC 1995 §2, §4). Over TCP the difference is
-// read once the transfer has a slot.
+// answerDifference answers an IXFR of a peer with an older serial: with the difference if known, else with the whole
+// zone over TCP, or the SOA over UDP, after which the peer retries over TCP (RFC 1995 §2, §4). Over TCP the difference
+// is read after the transfer has a slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

@@ -204,7 +204,7 @@ func TestRespond_firstNamedViewServes(t *testing.T) {
 		{[]string{"internal", ""}, "example.org.", 11}, {[]string{"", "internal"}, "example.org.", 22},
 		{[]string{"internal", ""}, "example.net.", 33}, {[]string{"internal", ""}, "example.com.", 0}, {nil, "example.org.", 0},
 	} {
-		r.classes.roster.Load().classes[0].views = c.views
+		r.classes.registry.Load().classes[0].views = c.views
 		m := unpackMessage(t, r.answerMessage(packMessage(t, makeQuery(c.fqdn, mdns.TypeSOA)), loopback, false).msg)
 		var got uint32
 		if len(m.Answer) == 1 {
@@ -349,8 +349,8 @@ func TestRespond_malformed(t *testing.T) {
 	for what, wire := range tests {
 		start := time.Now()
 		a := r.answerMessage(wire, loopback, true)
-		if took := time.Since(start); took > 50*time.Millisecond {
-			t.Errorf("%s: %s", what, took)
+		if elapsed := time.Since(start); elapsed > 50*time.Millisecond {
+			t.Errorf("%s: %s", what, elapsed)
 		}
 		if len(a.msg) != headerLen || unpackMessage(t, a.msg).Rcode != mdns.RcodeFormatError {
 			t.Errorf("%s: %x", what, a.msg)

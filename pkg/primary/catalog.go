@@ -26,12 +26,12 @@ const catalogInterval = 250 * time.Millisecond
 // catalog maintains a class's catalog zone (RFC 9432), a snapshot like any other. The class's mutex guards all
 // fields.
 //
-// Its serial is the Membership's. Two primaries may skip different serials; for a serial it has not published, a
-// primary sends the whole zone: a difference always applies to the content it was made from.
+// Its serial is the Membership's. Two primaries may skip different serials. From a serial that it has not published, a
+// primary sends the whole zone, so a difference always applies to the right content.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due has the wanted listing of members with an outdated row, or zero for none.
+	// due has the wanted listing of each member with an outdated row; zero: none.
 	due       map[name.Rel]listing
 	published map[name.Rel]listing
 	// serial is the snapshot's, wanted the Membership's.
@@ -63,8 +63,8 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow returns the owner of a member's PTR. The label changes with uid and name: consumers then reset the
-// member's state (RFC 9432 §5.3, §5.4).
+// memberRow returns the owner of a member's PTR. The label changes with UID and name: consumers then reset the member's
+// state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
@@ -112,7 +112,7 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish returns false if no change is due.
+// timeToPublish returns the time to wait, or false without a change.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures the peers of a group of zones. Config.Views with Config.Keys, Allow and Notify form a
-// nameless class of all zones of the views, without catalog.
+// ClassConfig configures the peers of a group of zones. Config's Views, Keys, Allow and Notify form a nameless class of
+// all zones of the views, without a catalog.
 type ClassConfig struct {
 	Name string
 	// Tenant is the namespace that owns the class and can read its peers' keys. Its peers have separate slots
@@ -29,11 +29,10 @@ type ClassConfig struct {
 	Tenant string
 	// Catalog is the catalog zone's name (RFC 9432). Zero: none.
 	Catalog name.Name
-	// Keys are for Allow and Notify. Keys of a name must be equal in all classes.
+	// Keys are for Allow and Notify. Keys of the same name must be equal in all classes.
 	Keys []tsig.Key
-	// Allow is for zones and catalog. Without a rule no peer is allowed.
-	Allow []Rule
-	// Notify are the secondaries of zones and catalog.
+	// Allow without a rule allows no peer.
+	Allow  []Rule
 	Notify []Target
 }
 
@@ -45,30 +44,30 @@ type Member struct {
 
 // Membership is a class's zones at a moment, immutable.
 type Membership struct {
-	// Members are in the order of their right to a name: later members of a name, and of the catalog's name, are left
-	// out.
+	// Members are in the order of their right to a name: later members of the same name, and members of the catalog's
+	// name, are left out.
 	Members []Member
-	// Serial identifies Members: all primaries of the class have the same Members under it, so a secondary may ask
-	// any. Also the catalog's serial: not 0 with a catalog.
+	// Serial identifies Members: all primaries of the class have the same Members at it, so a secondary may ask any. It
+	// is also the catalog's, then not 0.
 	Serial serial.Serial
-	// Paused members (by uid) are listed but not transferred: secondaries keep their data.
+	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
-	// Unconfirmed members (by uid) are listed with dns.UnconfirmedTTL.
+	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by uid) are served only to peers that sign: a secondary with a signed and an unsigned source
+	// Signed members (by UID) are served only to peers that sign: a secondary with a signed and an unsigned source
 	// would answer without signatures.
 	Signed map[string]bool
-	// Signing members (by uid) are also announced to peers that sign, to begin.
+	// Signing members (by UID) are also announced to peers that sign, to begin signing.
 	Signing map[string]bool
 }
 
-// Class is a group of zones with their peers. Other classes' zones do not exist for a peer.
+// Class is a group of zones with their peers. A peer sees no zones of other classes.
 type Class struct {
 	all    *classes
 	name   string
 	tenant string
 	by     openingBy // guarded by classes.changing
-	// views of the nameless class; its zones are not listed.
+	// views are of the nameless class, which has no members.
 	views []string
 
 	mu      sync.RWMutex
@@ -101,7 +100,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	fail := func(err error) error { return fmt.Errorf("primary: class %q: %w", c.name, err) }
-	before := s.roster.Load()
+	before := s.registry.Load()
 	at, found := slices.BinarySearchFunc(before.classes, c, compareNames)
 	switch {
 	case isNew && found:
@@ -132,14 +131,14 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	}
 	had := c.by
 	c.by = newOpeningBy(keys, rules)
-	after, err := newRoster(classes, before.updaters)
+	after, err := newRegistry(classes, before.updaters)
 	if err != nil {
 		c.by = had
 		return fail(err)
 	}
 	c.access, c.notify = rules, targets
 	c.replaceCatalog(config.Catalog)
-	s.roster.Store(after)
+	s.registry.Store(after)
 	s.changes.note(classUID{class: c}, false)
 	return nil
 }
@@ -161,14 +160,14 @@ func (c *Class) Close() {
 	s := c.all
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	before := s.roster.Load()
+	before := s.registry.Load()
 	at := slices.Index(before.classes, c)
 	if at < 0 {
 		return
 	}
 	// Fewer keys cannot conflict.
-	after, _ := newRoster(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
-	s.roster.Store(after)
+	after, _ := newRegistry(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
+	s.registry.Store(after)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replaceCatalog(name.Name{})
@@ -218,14 +217,14 @@ func (c *Class) Set(to Membership) {
 	wake(c.all.changes.catalogs)
 }
 
-// Announce notifies the class's targets again of a zone, and of the catalog: a target without the zone may have
+// Announce repeats the NOTIFYs of a zone to the class's targets, and of the catalog: a target without the zone may have
 // missed the catalog.
 func (c *Class) Announce(uid string) {
 	c.all.changes.note(classUID{c, uid}, true)
 	c.AnnounceCatalog()
 }
 
-// AnnounceCatalog notifies them again of the catalog.
+// AnnounceCatalog repeats the NOTIFYs of the catalog.
 func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -328,7 +327,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes the catalog if due, else returns the time to wait; 0: no change.
+// publishCatalog publishes the catalog if due, else returns the time to wait, or 0 without a change.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -349,8 +348,8 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// Secondaries delete zones missing in the catalog, so start again from the known members. If the store was
-		// set back, secondaries accept the catalog once its serial has passed theirs.
+		// Secondaries delete zones missing in the catalog, so start again from the known members. After a restore of
+		// the store, secondaries accept the catalog once its serial is ahead of theirs.
 		c.all.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)

@@ -194,7 +194,7 @@ func catalogOf(t *testing.T, p *Primary, c *Class) (at serial.Serial, members ma
 }
 
 // Before and after its first confirmation a member has the same label, and another TTL.
-func TestCatalog_tellsUnconfirmedMembersByTTL(t *testing.T) {
+func TestCatalog_marksUnconfirmedMembersByTTL(t *testing.T) {
 	p, red, _, _, _ := twoClasses(t)
 	ttls := func() map[string]uint32 {
 		t.Helper()
@@ -395,7 +395,7 @@ func TestClass_signedZonesAreForTheSignerAlone(t *testing.T) {
 	}
 }
 
-func TestClass_tellsItsOwnTargets(t *testing.T) {
+func TestClass_notifiesItsOwnTargets(t *testing.T) {
 	red, blue := newSecondary(t, confirmNotify), newSecondary(t, confirmNotify)
 	set := serveZones(makeSnapshot(t, "org", "", "example.org.", 10), makeSnapshot(t, "net", "", "example.net.", 20))
 	p := startPrimary(t, Config{Zones: set, Allow: []Rule{{Prefixes: local}}, Views: []string{"none"}, NotifyInterval: time.Millisecond})
@@ -409,16 +409,16 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := func(s *secondary, want ...string) {
+	received := func(s *secondary, want ...string) {
 		t.Helper()
 		deadline := time.Now().Add(time.Minute)
 		for {
 			s.mu.Lock()
 			var got []string
-			for i := range s.heard {
+			for i := range s.received {
 				text := s.zones[i]
 				if text != "catalog.example." {
-					text += fmt.Sprint(s.heard[i])
+					text += fmt.Sprint(s.received[i])
 				}
 				got = append(got, text)
 			}
@@ -434,19 +434,19 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	heard(red, "catalog.example.")
-	heard(blue, "example.net.20")
+	received(red, "catalog.example.")
+	received(blue, "example.net.20")
 	class.Set(Membership{Members: []Member{{"org", name.MustParse("example.org.")}}, Serial: 2})
-	heard(red, "catalog.example.", "example.org.10")
+	received(red, "catalog.example.", "example.org.10")
 	set.Put(makeSnapshot(t, "org", "", "example.org.", 11), true)
 	set.Put(makeSnapshot(t, "net", "", "example.net.", 21), true)
-	heard(red, "catalog.example.", "example.org.10", "example.org.11")
-	heard(blue, "example.net.20", "example.net.21")
+	received(red, "catalog.example.", "example.org.10", "example.org.11")
+	received(blue, "example.net.20", "example.net.21")
 	// A new target is notified of everything.
 	late := newSecondary(t, confirmNotify)
 	must.Succeed(t, class.Update(ClassConfig{Catalog: name.MustParse("catalog.example."), Notify: []Target{{Addr: late.addressOf()}}}))
-	heard(late, "catalog.example.", "example.org.11")
-	count := func(s *secondary) int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.heard) }
+	received(late, "catalog.example.", "example.org.11")
+	count := func(s *secondary) int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.received) }
 	before := count(blue)
 	other.Announce("net")
 	blue.waitForNotifies(t, before+1)
@@ -463,6 +463,6 @@ func TestClass_tellsItsOwnTargets(t *testing.T) {
 	other.Close()
 	set.Put(makeSnapshot(t, "net", "", "example.net.", 22), true)
 	set.Put(makeSnapshot(t, "org", "", "example.org.", 12), true)
-	heard(late, "catalog.example.", "example.org.11", "example.org.12")
-	heard(blue, "example.net.20", "example.net.21")
+	received(late, "catalog.example.", "example.org.11", "example.org.12")
+	received(blue, "example.net.20", "example.net.21")
 }

@@ -30,13 +30,13 @@ type classes struct {
 	changes  *changes
 	log      klog.Logger
 
-	roster   atomic.Pointer[roster]
+	registry atomic.Pointer[registry]
 	changing sync.Mutex // held while the roster is replaced
 }
 
 type openingBy struct {
 	keys tsig.Keyring
-	// address: a rule depends on the source. anyAddress: a key is accepted from every source.
+	// address is true if a rule depends on the source, anyAddress if a key is accepted from every source.
 	address, anyAddress bool
 }
 
@@ -49,25 +49,25 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	return by
 }
 
-// roster is immutable.
-type roster struct {
+// registry has all classes. It is immutable.
+type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey and byAddress index the classes with a key, and with a rule on the source, in order of classes: a
-	// question's cost does not grow with their number.
+	// byKey and byAddress have the classes with a key, and with a rule on the source, in order, so a question's cost
+	// does not grow with their number.
 	byKey     map[string][]*Class
 	byAddress []*Class
-	// updaters are update keys by name, after the classes'.
+	// updaters are update keys by name. Class keys take precedence.
 	updaters map[string]*updater
-	// anyAddress: a class accepts a key from every source, or there are updaters.
+	// anyAddress is true if a class accepts a key from every source, or there are updaters.
 	anyAddress bool
 }
 
 func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
-	first, _ := newRoster([]*Class{nameless}, nil) // keys of one class cannot conflict
-	s.roster.Store(first)
+	first, _ := newRegistry([]*Class{nameless}, nil) // keys of one class cannot conflict
+	s.registry.Store(first)
 	return s
 }
 
@@ -80,9 +80,10 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRoster needs classes sorted by name, the nameless first. Their keys take precedence over updaters of a name.
-func newRoster(classes []*Class, updaters map[string]*updater) (*roster, error) {
-	after := &roster{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
+// newRegistry needs classes sorted by name, the nameless first. Their keys take precedence over updaters of the same
+// name.
+func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
+	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
 		by := &c.by
 		after.anyAddress = after.anyAddress || by.anyAddress
@@ -111,7 +112,7 @@ type opening struct {
 	signs bool // the peer signs
 }
 
-func (r *roster) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
+func (r *registry) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
 	var open []opening
 	for _, c := range r.candidatesFor(key) {
 		if allowed, signs := c.allows(from, key); allowed {
@@ -121,7 +122,7 @@ func (r *roster) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
 	return open
 }
 
-func (r *roster) candidatesFor(key *tsig.SigningKey) []*Class {
+func (r *registry) candidatesFor(key *tsig.SigningKey) []*Class {
 	if key == nil {
 		return r.byAddress
 	}
@@ -142,7 +143,7 @@ func tenantOf(open []opening) string {
 
 // trustOf returns a source's highest trust in any class. A peer allowed by address in tenants' classes only is
 // unproven until its first message, after which its connection is the tenant's.
-func (r *roster) trustOf(from netip.Addr) trust {
+func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
 		is = unproven
@@ -174,7 +175,7 @@ func (s *classes) countServed() int {
 			served[uid] = true
 		}
 	}
-	for _, class := range s.roster.Load().classes {
+	for _, class := range s.registry.Load().classes {
 		if len(class.views) == 0 {
 			for _, uid := range class.uids() {
 				count(class, uid)
@@ -191,7 +192,7 @@ func (s *classes) countServed() int {
 func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 	for {
 		var wait time.Duration
-		for _, class := range s.roster.Load().classes {
+		for _, class := range s.registry.Load().classes {
 			if w := class.publishCatalog(clock()); w > 0 && (wait == 0 || w < wait) {
 				wait = w
 			}
@@ -211,7 +212,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 type changes struct {
 	mu sync.Mutex
-	// noted are the zones to announce; true: even if already announced. A nil class means every class, an empty uid
+	// noted are the zones to announce, true: even if already announced. A nil class means every class, an empty uid
 	// every zone of a class.
 	noted    map[classUID]bool
 	wake     chan struct{}
@@ -254,7 +255,7 @@ type updater struct {
 	signing *tsig.SigningKey
 	// advised is in unix seconds.
 	advised atomic.Int64
-	// open are the zones of the key's view, as a class.
+	// open has one class, of the zones of the key's view.
 	open []opening
 }
 
@@ -270,15 +271,15 @@ func (s *classes) setUpdaters(keys []*updates.Key) error {
 		updaters[key.Name] = &updater{Key: key, signing: signing,
 			open: []opening{{Class: &Class{all: s, tenant: key.Tenant, views: []string{key.View}}}}}
 	}
-	after, err := newRoster(s.roster.Load().classes, updaters)
+	after, err := newRegistry(s.registry.Load().classes, updaters)
 	if err != nil {
 		return err
 	}
-	s.roster.Store(after)
+	s.registry.Store(after)
 	return nil
 }
 
-func (r *roster) updaterOf(key *tsig.SigningKey) *updater {
+func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 	if key == nil {
 		return nil
 	}
@@ -290,7 +291,7 @@ const adviseInterval = time.Minute
 
 // adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most default to
 // HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval.
-func (r *roster) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
+func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {
 		return ""

@@ -16,18 +16,18 @@ import (
 
 // compressor compresses names (RFC 1035 §4.1.4). It keeps only offsets, and compares with the message's octets.
 //
-// Names are canonical (lower case): equal names are equal octets. A forgotten name is written in full: forgetting is
-// safe, a wrong pointer is not.
+// Names are canonical (lower case): equal names are equal octets. A forgotten name is written in full, which is safe; a
+// wrong pointer is not.
 type compressor struct {
 	zone []byte // wire form of the zone's name; empty: none
-	// zoneAt is the offset of the zone's name, or 0. Names in the zone are stored without the zone's name, others
-	// down to the root.
+	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without the zone's name, others down
+	// to the root.
 	zoneAt uint16
 	slots  []slot // the length is a power of two
 	used   int
 
 	owner   name.Rel
-	ownerAt uint16 // its offset; 0: beyond reach
+	ownerAt uint16 // its offset; 0: beyond pointers
 
 	// Scratch: a name's labels, their starts, and hashes from each to the end.
 	labels []byte
@@ -91,7 +91,7 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	return b
 }
 
-// appendName appends wire's first name, and returns the rest.
+// appendName appends the first name of wire, compressed, and returns the rest.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 	for {
@@ -119,8 +119,8 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends labels and the zone's name or root: labels not yet in the message, then a pointer to the
-// longest known suffix.
+// appendLabels appends labels below the zone or root: those not yet in the message, then a pointer to the longest known
+// suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
@@ -168,7 +168,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of label before the name at rest; rest 0 is the root.
+// findName returns the offset of label and the name at rest (0: the root), or 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -189,7 +189,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether b[at:] is the name at rest; 0: the root.
+// follows reports whether b[at:] is the name at rest, or for 0 the root.
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written
@@ -203,7 +203,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName stores an offset in reach of pointers, up to half of the table: probing stays short.
+// rememberName stores an offset within pointerReach. It fills at most half of the table, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

@@ -26,7 +26,7 @@ import (
 type Zones interface {
 	// Find returns a view's zone of exactly this name.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns a zone by uid.
+	// Settled returns a zone by UID.
 	Settled(uid string) (*zoneview.Snapshot, bool)
 	// Difference returns a zone's changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
@@ -44,13 +44,12 @@ var _ Zones = (*zoneview.Set)(nil)
 type Config struct {
 	Zones Zones
 
-	// Views are served to peers of Allow; the first view's zone of a name. None: only classes have zones and peers
-	// (AddClass).
+	// Views are served to peers of Allow. Of zones with the same name, the first view's is served. Without Views, only
+	// classes have zones and peers (AddClass).
 	Views []string
 	// Listen is for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
 	Listen netip.AddrPort
-	// Keys are for Allow and Notify.
-	Keys []tsig.Key
+	Keys   []tsig.Key
 	// Allow has the peers. Without a rule every source is REFUSED.
 	Allow  []Rule
 	Notify []Target
@@ -58,16 +57,16 @@ type Config struct {
 	// Updates applies the messages of SetUpdateKeys' keys, and is required with these.
 	Updates updates.Handler
 
-	// MaxConns bounds peers' TCP connections; as many more wait briefly for a slot. 0: 512. Separate slots:
+	// MaxConns bounds peers' TCP connections. As many more wait briefly for a slot. 0: 512. Separate slots:
 	//
-	//   - as many for sources that only a key can admit, until they have signed: 2 s without a message each, and the
-	//     oldest is cut if all are taken;
+	//   - as many for sources that only a key can admit, until they have signed. Each has 2 s without a message, and
+	//     the oldest is closed if all are taken;
 	//   - as many for peers allowed only by classes with a tenant;
 	//   - a sixteenth, at least 4, for sources that cannot be admitted.
 	MaxConns int
-	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant over all addresses. 0: a
-	// quarter of MaxConns, 128. BIND opens a connection for each transfer, often up to 100 to a server
-	// (transfers-per-ns), and treats a server that closes a connection as down.
+	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant from all addresses. 0: a
+	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 to a server (transfers-per-ns),
+	// and treats a server that closes a connection as down.
 	MaxConnsPerClient int
 	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, each tenant a
 	// quarter of these. 0: 16.
@@ -76,10 +75,10 @@ type Config struct {
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot, then SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is a transfer's minimum average rate in octets a second, without WriteTimeout; slower transfers are
-	// cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
+	// LeastRate is a transfer's minimum average rate in octets a second, beyond WriteTimeout. Slower transfers are cut.
+	// 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
 	LeastRate int
-	// IdleTimeout of a connection. 0: 30 s.
+	// IdleTimeout bounds the time between messages. 0: 30 s.
 	IdleTimeout time.Duration
 	// ReadTimeout bounds the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
@@ -88,7 +87,7 @@ type Config struct {
 	// StopTimeout bounds running transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
-	// Reachable returns when secondaries can reach Listen; nil: at once. No NOTIFY is sent before: BIND would query
+	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before, as BIND would query
 	// at once, and after a lost query delay the zone's NOTIFYs for 15 s.
 	Reachable func(ctx context.Context)
 	// NotifyTimeout bounds the wait for NOTIFY's answer. 0: 2 s.
@@ -97,7 +96,7 @@ type Config struct {
 	NotifyInterval time.Duration
 	// NotifyBackoff precedes a serial's first retry; it doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
-	// NotifyAttempts bounds a serial's NOTIFYs; then the secondary's refresh must find it. 0: 8.
+	// NotifyAttempts bounds a serial's NOTIFYs; then the secondary's refresh must find the serial. 0: 8.
 	NotifyAttempts int
 
 	// Clock is for TSIG. Nil: time.Now.

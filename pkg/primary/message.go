@@ -22,7 +22,7 @@ const udpLimit = 1232
 // reuses it.
 type message struct {
 	buf    []byte    // two length octets, then the message
-	limit  int       // maximum size, minus room after the answers
+	limit  int       // maximum size, without the room for OPT and TSIG
 	counts [3]uint16 // of answer, authority and additional section
 	full   bool      // an answer did not fit: begin the next message
 	names  compressor
@@ -39,8 +39,8 @@ func newSmallMessage() *message {
 // overshoot is room for a record that does not fit (S5.8).
 const overshoot = 8 << 10
 
-// beginMessage begins a message about zone, or the zero Name without answers. The question is echoed; answers point
-// to its name only if canonical: a pointer to EXAMPLE.org would copy the client's spelling into owners.
+// beginMessage begins a message about zone, the zero Name if without answers. The question is echoed. Answers point to
+// its name only if canonical: a pointer to EXAMPLE.org would copy the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -63,11 +63,11 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge: a record exceeds a message. S5.8 prevents that.
+// errTooLarge is for a record that exceeds a message. S5.8 prevents that.
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and
-// full: send it, and add the record to the next.
+// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
+// The caller sends it, and adds the record to the next.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -80,7 +80,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord appends a record after its owner at mark. False: no room, and the owner is removed.
+// addRecord appends a record after its owner at mark, or without room removes the owner and returns false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -89,7 +89,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 		binary.BigEndian.PutUint16(b[at-2:], uint16(length))
 	}
 	if len(b)-lengthOctets > m.limit {
-		m.buf, m.full = b[:mark], true // its names are lost
+		m.buf, m.full = b[:mark], true // its names are forgotten
 		return false
 	}
 	m.buf = b

@@ -51,7 +51,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName: classes may have different zones of a name.
+// servedName identifies a zone: classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -67,8 +67,8 @@ type pendingKey struct {
 	target Target
 }
 
-// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, unknown
-// to a target without the catalog.
+// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, which the
+// target does not know without the catalog.
 type limited struct {
 	Target
 	catalog bool
@@ -76,7 +76,7 @@ type limited struct {
 
 type pendingNotify struct {
 	wanted *notification // nil: done
-	wake   chan struct{} // a newer serial is wanted
+	wake   chan struct{} // signals a newer serial
 }
 
 // runNotifier sends NOTIFYs until ctx ends. At startup every zone counts as changed: a secondary may have missed
@@ -139,13 +139,13 @@ func (n *notifier) announceClass(ctx context.Context, class *Class) {
 }
 
 func (n *notifier) announceInClasses(ctx context.Context, uid string) {
-	for _, class := range n.classes.roster.Load().classes {
+	for _, class := range n.classes.registry.Load().classes {
 		n.announceInClass(ctx, class, uid)
 	}
 }
 
-// announceInClass compares the zone served under the current and previous name with the announced zone. A zone hidden
-// by another view is announced when that view's goes.
+// announceInClass announces the zones served under the zone's current and previous name, if new. A zone hidden by
+// another view is announced when that view's goes.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
@@ -282,7 +282,7 @@ func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	return h.wanted
 }
 
-// endAttempts also logs changes of the target's state. A newer serial stays wanted.
+// endAttempts also logs changes of the target's state. A newer serial remains wanted.
 func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -307,7 +307,7 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 
 func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
-	key := n.classes.roster.Load().keys[target.Key]
+	key := n.classes.registry.Load().keys[target.Key]
 	err := fmt.Errorf("the key %q is no longer configured", target.Key)
 	if key != nil || target.Key == "" {
 		err = w.sendTo(ctx, n.config, n.served, target, key)

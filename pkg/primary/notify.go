@@ -97,8 +97,8 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer reports whether msg is the answer, and its error. The socket is connected; with a key the answer
-// must be signed.
+// readNotifyAnswer reports whether msg is the answer, and returns its error. The socket is connected; with a key the
+// answer must be signed.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

@@ -19,19 +19,19 @@ import (
 type badLine struct {
 	conn *net.UDPConn
 
-	mu     sync.Mutex
-	heard  map[string]int    // NOTIFYs of a zone
-	latest map[string]uint32 // serial
-	flying map[string]int    // NOTIFYs of a zone without an answer yet
-	most   int               // maximum for one zone
-	total  int
+	mu       sync.Mutex
+	received map[string]int    // NOTIFYs of a zone
+	latest   map[string]uint32 // serial
+	flying   map[string]int    // NOTIFYs of a zone without an answer yet
+	most     int               // maximum for one zone
+	total    int
 }
 
 func newBadLine(t *testing.T) *badLine {
 	t.Helper()
 	conn := must.Get(net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	_ = conn.SetReadBuffer(4 << 20)
-	b := &badLine{conn: conn, heard: map[string]int{}, latest: map[string]uint32{}, flying: map[string]int{}}
+	b := &badLine{conn: conn, received: map[string]int{}, latest: map[string]uint32{}, flying: map[string]int{}}
 	var done sync.WaitGroup
 	done.Go(func() {
 		buf := make([]byte, 4096)
@@ -56,8 +56,8 @@ func (b *badLine) takeNotify(m *mdns.Msg, from *net.UDPAddr) {
 	zone, serial := m.Question[0].Name, m.Answer[0].(*mdns.SOA).Serial
 	b.mu.Lock()
 	b.total++
-	b.heard[zone]++
-	n := b.heard[zone] + len(zone) // zones differ
+	b.received[zone]++
+	n := b.received[zone] + len(zone) // zones differ
 	if n%8 != 0 {
 		b.latest[zone] = max(b.latest[zone], serial)
 	}
@@ -104,7 +104,7 @@ func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 	for serial := uint32(2); serial <= rounds; serial++ {
 		put(serial)
 	}
-	told := func(latest map[string]uint32) (n int) {
+	reported := func(latest map[string]uint32) (n int) {
 		for _, serial := range latest {
 			if serial == rounds {
 				n++
@@ -117,19 +117,19 @@ func TestNotify_thousandZonesOverABadLine_F21(t *testing.T) {
 		defer good.mu.Unlock()
 		latest := map[string]uint32{}
 		for i, zone := range good.zones {
-			latest[zone] = max(latest[zone], good.heard[i])
+			latest[zone] = max(latest[zone], good.received[i])
 		}
 		return latest
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		bad.mu.Lock()
-		n := told(bad.latest)
+		n := reported(bad.latest)
 		bad.mu.Unlock()
-		if n == zones && told(goodLatest()) == zones {
+		if n == zones && reported(goodLatest()) == zones {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("over the bad line %d zones of %d, over the good one %d", n, zones, told(goodLatest()))
+			t.Fatalf("over the bad line %d zones of %d, over the good one %d", n, zones, reported(goodLatest()))
 		}
 	}
 	bad.mu.Lock()

@@ -26,10 +26,10 @@ type secondary struct {
 	conn   *net.UDPConn
 	answer func(n int, m *mdns.Msg) *mdns.Msg // nil: stays silent; n counts from 1
 
-	mu    sync.Mutex
-	heard []uint32 // serials
-	zones []string
-	came  chan struct{}
+	mu       sync.Mutex
+	received []uint32 // serials
+	zones    []string
+	came     chan struct{}
 }
 
 func newSecondary(t testing.TB, answer func(int, *mdns.Msg) *mdns.Msg) *secondary {
@@ -61,9 +61,9 @@ func (s *secondary) serveNotify(t testing.TB) {
 			return
 		}
 		s.mu.Lock()
-		s.heard = append(s.heard, m.Answer[0].(*mdns.SOA).Serial)
+		s.received = append(s.received, m.Answer[0].(*mdns.SOA).Serial)
 		s.zones = append(s.zones, m.Question[0].Name)
-		count := len(s.heard)
+		count := len(s.received)
 		s.mu.Unlock()
 		s.came <- struct{}{}
 		if reply := s.answer(count, m); reply != nil {
@@ -79,7 +79,7 @@ func (s *secondary) serveNotify(t testing.TB) {
 func (s *secondary) listSerials() []uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]uint32(nil), s.heard...)
+	return append([]uint32(nil), s.received...)
 }
 
 func (s *secondary) waitForNotifies(t testing.TB, n int) {
@@ -226,8 +226,8 @@ func TestNotify_targetsAreIndependent(t *testing.T) {
 	startPrimary(t, Config{Zones: set, Notify: []Target{{Addr: dead.addressOf()}, {Addr: alive.addressOf()}}, NotifyTimeout: time.Hour})
 	begin := time.Now()
 	alive.waitForNotifies(t, 200)
-	if took := time.Since(begin); took > time.Minute {
-		t.Errorf("200 zones after %s", took)
+	if elapsed := time.Since(begin); elapsed > time.Minute {
+		t.Errorf("200 zones after %s", elapsed)
 	}
 }
 
@@ -270,13 +270,14 @@ func TestNotify_signedNeedsSignedAnswer(t *testing.T) {
 	// An answer with another secret does not count.
 	sk := must.Get(tsig.NewSigningKey(other))(t)
 	soa := must.Get(makeSnapshot(t, "u", "", "example.org.", 5).PackedSOA())(t)
-	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.roster.Load().keys[k.Name], time.Now())
+	msg, mac, err := (&notification{fqdn: name.MustParse("example.org."), serial: 5, soa: soa}).packNotify(p.classes.registry.Load().keys[k.Name], time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := packMessage(t, new(mdns.Msg).SetReply(unpackMessage(t, msg)))
 	forged, _ := sk.Sign(reply, mac, tsig.StampAt(time.Now()), false)
-	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, p.classes.roster.Load().keys[k.Name], mac, time.Now()); answered {
+	key := p.classes.registry.Load().keys[k.Name]
+	if answered, _ := readNotifyAnswer(forged, unpackMessage(t, msg).Id, key, mac, time.Now()); answered {
 		t.Error("a forged answer confirms")
 	}
 }
@@ -435,14 +436,14 @@ func TestNotify_waitsUntilTargetsReachUs(t *testing.T) {
 	if answer := must.Get((&mdns.Conn{Conn: conn}).ReadMsg())(t); len(answer.Answer) != 1 || answer.Answer[0].(*mdns.SOA).Serial != 2 {
 		t.Errorf("it answers %v meanwhile", answer)
 	}
-	if heard := target.listSerials(); len(heard) > 0 {
-		t.Errorf("a target that cannot reach it was told of %v", heard)
+	if received := target.listSerials(); len(received) > 0 {
+		t.Errorf("a target that cannot reach it was told of %v", received)
 	}
 	close(reached)
 	target.waitForNotifies(t, 2)
-	heard := target.listSerials()
-	slices.Sort(heard)
-	if !slices.Equal(heard, []uint32{1, 2}) {
-		t.Errorf("told of %v", heard)
+	received := target.listSerials()
+	slices.Sort(received)
+	if !slices.Equal(received, []uint32{1, 2}) {
+		t.Errorf("told of %v", received)
 	}
 }

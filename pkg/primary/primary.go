@@ -29,7 +29,7 @@ type Primary struct {
 	stop     func()
 }
 
-// New reports all faults of config, and opens the listeners. The caller calls Run or Close.
+// New opens the listeners, or returns all faults of config. The caller calls Run or Close.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
 	if err != nil {
@@ -54,8 +54,8 @@ func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// SetUpdateKeys replaces the update keys, whose names differ. Class keys take precedence. The first call takes up to
-// a second: signatures have whole seconds, and a message of the second of startup may be a replay.
+// SetUpdateKeys replaces the update keys, whose names must differ. Class keys take precedence. The first call takes up
+// to a second: signatures have whole seconds, and a message signed in the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)
@@ -63,7 +63,7 @@ func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 
 // HasClassKey reports whether a class has a key of this name.
 func (p *Primary) HasClassKey(keyName string) bool {
-	return p.classes.roster.Load().byKey[keyName] != nil
+	return p.classes.registry.Load().byKey[keyName] != nil
 }
 
 // Addr returns the served address, with the actual port.
@@ -76,7 +76,7 @@ func (p *Primary) Stats() Stats {
 	return s
 }
 
-// Close closes the listeners of a Primary not run.
+// Close closes the listeners of a Primary never run.
 func (p *Primary) Close() error {
 	p.stop()
 	p.pair.udp.Close()
@@ -84,8 +84,8 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, gives transfers StopTimeout to finish, and returns nil when all goroutines have ended.
-// The error is a failed listener. Call it once.
+// Run serves until ctx ends, gives transfers StopTimeout to finish, and returns nil when all goroutines have ended. The
+// error is of a failed listener. Call Run once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -387,8 +387,8 @@ func TestRun_stopsGracefully(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(stopped); took > 10*time.Second {
-		t.Errorf("stopped after %s", took)
+	if elapsed := time.Since(stopped); elapsed > 10*time.Second {
+		t.Errorf("stopped after %s", elapsed)
 	}
 	if _, err := net.Dial("tcp", p.Addr().String()); err == nil {
 		t.Error("still listening")

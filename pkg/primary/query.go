@@ -77,7 +77,7 @@ type reading int
 const (
 	readable  reading = iota
 	malformed         // answer FORMERR
-	unwanted          // drop: no header, or a response, whose answer would loop
+	unwanted          // drop: no header, or a response, whose answer could loop
 )
 
 func readRequest(msg []byte) (request, reading) {
@@ -88,8 +88,8 @@ func readRequest(msg []byte) (request, reading) {
 }
 
 // readMessage parses a message with at least a header, trusting no count or length. It is linear in the message: only
-// the question's and TSIG's names are decoded, and no other pointers followed. If malformed, only id, flags and
-// opcode are valid.
+// the question's and TSIG's names are decoded, and no other pointers followed. If malformed, only id, flags and opcode
+// are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -104,7 +104,7 @@ func readMessage(msg []byte) (request, reading) {
 	}
 	off := headerLen
 	if questions == 1 {
-		// The first name has no target for a pointer.
+		// The first name can have no pointer.
 		end, compressed, ok := skipName(msg, off)
 		if !ok || compressed || end+4 > len(msg) {
 			return r, malformed
@@ -223,7 +223,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName follows no pointers, so cannot loop.
+// skipName follows no pointers, so it cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {
@@ -255,7 +255,7 @@ func optionsAddUp(data []byte) bool {
 	return true
 }
 
-// clone outlives the message's buffer.
+// clone copies the parts in the message's buffer.
 func (q request) clone() request {
 	q.question = bytes.Clone(q.question)
 	if q.signature != nil {

@@ -26,7 +26,7 @@ type answer struct {
 	update   *pendingUpdate
 	// admitted: a class allows the source, by address or key.
 	admitted bool
-	// tenant of all these classes; "" if any is the platform's.
+	// tenant is of all these classes, or "" if any is the platform's.
 	tenant string
 
 	// For logs and statistics:
@@ -72,8 +72,8 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 }
 
 // replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for key or MAC, signed for time or
-// truncation. An unsigned answer is at most asked octets, the request's size: a compressed key name is returned whole
-// or not at all.
+// truncation. An unsigned answer has at most the octets of the request (asked), so a compressed key name is returned
+// whole or not at all.
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
@@ -104,8 +104,8 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	return b
 }
 
-// replySOA answers an IXFR with the SOA: nothing is new (RFC 1995 §4), or the difference does not fit UDP (§2). An
-// SOA too large for UDP is TC.
+// replySOA answers an IXFR with the SOA if nothing is new (RFC 1995 §4), or the difference does not fit UDP (§2). TC
+// replaces an SOA too large for UDP.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
@@ -126,8 +126,8 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP, in octets: forging an allowed address gains no more than before
-// EDNS (attack 35).
+// unsignedLimit bounds unsigned answers over UDP, in octets, so a forged address gains no more than before EDNS (attack
+// 35).
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxChain bounds the CNAMEs and DNAMEs of a question: loops end.
+// maxChain bounds the CNAMEs and DNAMEs of a question, to end loops.
 const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked: the owner is the question's name, in its spelling: the only name of a wildcard's answer.
+	// asked: the owner is the question's name, in its spelling, as always for a wildcard.
 	asked bool
-	// at is an owner neither in the zone nor asked, in wire form.
+	// at is the owner in wire form if neither in the zone nor asked.
 	at []byte
 }
 
@@ -44,7 +44,7 @@ type qname struct {
 	first  bool // the question's own name
 }
 
-// readName finds known. ok is false for a malformed name.
+// readName finds the suffix known. It returns false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, first: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
@@ -61,8 +61,8 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// resolveQuestion answers a question from a zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME
-// and RFC 2308 for negative answers), following CNAMEs in the zone. With minimal, ANY gets one RRset (RFC 8482 §4.1).
+// resolveQuestion answers a question from a zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME and
+// RFC 2308 for negative answers), following CNAMEs in the zone. If minimal, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -76,7 +76,7 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 }
 
 // resolveHere answers with the RRsets at exactly the name, or NXDOMAIN. It uses no CNAME, DNAME, delegation or
-// wildcard: they lead to other names.
+// wildcard: these lead to other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -200,15 +200,15 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// findSmallest returns the type with the least text at an owner, without reading megabytes: the least useful for
-// amplification.
+// findSmallest returns the type with the least text at an owner, the least useful for amplification, without reading
+// megabytes.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
 	})
 }
 
-// countText returns the octets of an RRset's text; 0 if made by the Zone.
+// countText returns the octets of an RRset's text, or 0 if derived from the Zone.
 func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	set, _ := s.zone.RRset(owner, t)
 	for _, text := range set.Data {
@@ -291,7 +291,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets; false: an RRset did not fit.
+// addSets adds whole RRsets, or returns false if an RRset does not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
@@ -329,7 +329,7 @@ func findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	return nil, false
 }
 
-// writeResult packs an answer. Over UDP TC replaces data that does not fit (RFC 2181 §9).
+// writeResult packs an answer. Over UDP, TC replaces sections that do not fit (RFC 2181 §9).
 func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
 	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)

@@ -147,11 +147,11 @@ type pair struct {
 	at  netip.AddrPort
 }
 
-// udpBuffer is the kernel's receive buffer, in octets: some thousand questions. Peers repeat a lost question only
-// after seconds.
+// udpBuffer is the kernel's receive buffer, in octets: some thousand questions. Peers repeat a lost question only after
+// seconds.
 const udpBuffer = 2 << 20
 
-// listenPair opens both sockets. With port 0 it tries again if TCP's port is taken for UDP.
+// listenPair opens both sockets. With port 0 it tries again if the TCP port is taken for UDP.
 func listenPair(at netip.AddrPort) (pair, error) {
 	for attempt := 0; ; attempt++ {
 		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
@@ -177,7 +177,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// answerFromWhereAsked makes a socket on all addresses answer from the address asked; peers accept no other.
+// answerFromWhereAsked lets a socket on all addresses answer from the address asked: peers accept no other.
 func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil

@@ -29,11 +29,11 @@ const (
 
 // Stats of a primary since it began. All but Zones only grow.
 type Stats struct {
-	// Questions are by mnemonic of the answer's rcode, or "dropped".
+	// Questions counts by mnemonic of the answer's rcode, or "dropped".
 	Questions map[string]int64
-	// Updates are Questions of update keys, applied or refused by their rights.
+	// Updates counts messages of update keys, including those refused by their rights.
 	Updates map[string]int64
-	// Transfers have ended. TransferOctets include differences over UDP.
+	// Transfers counts ended transfers. TransferOctets includes differences over UDP.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64 // by kind
 	// NotifiesSent includes retries.

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// placeWait bounds the wait for a slot: peers wait longer.
+	// placeWait bounds the wait for a slot. Peers wait longer.
 	placeWait = 4 * time.Second
 	// unprovenIdle is the idle timeout of outsiders and unproven sources.
 	unprovenIdle = 2 * time.Second
@@ -30,9 +30,10 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots // connections
-	tenants          struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is cut: a peer
-	// signs its first message at once, so a longer connection is no peer's.
+	// tenants are slots for tenants' peers, whose number and speed the tenant controls.
+	tenants struct{ conns, waiting, transfers *slots.Slots }
+	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
+	// closed: a peer signs its first message at once, so the oldest is no peer's.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // connections without a slot, except outsiders
 	transfers *slots.Slots
@@ -55,11 +56,11 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections accepts connections. A connection without a slot waits briefly, unread: BIND treats a primary
-// that closes a connection as down for minutes, and a catalog of thousands of zones makes hundreds at once. As many
-// may wait as there are slots; more are closed at once: a flood costs only accepts. Outsiders have separate slots and
-// do not wait; unproven sources are newcomers until they have signed; tenants' peers move to tenants' slots with
-// their first message. So none takes slots of secondaries.
+// acceptConnections lets connections without a slot wait briefly, unread: BIND treats a primary that closes a
+// connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. As many may wait as
+// there are slots. More are closed at once, so a flood costs only accepts. Outsiders have separate slots and do not
+// wait. Unproven sources are newcomers until they have signed. Tenants' peers move to tenants' slots with their first
+// message. So none of these takes slots of secondaries.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -81,7 +82,7 @@ func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPLi
 		pause = 5 * time.Millisecond
 		from := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
 		c := &connection{conn: conn, from: from, client: from.Addr().Unmap()}
-		is := s.classes.roster.Load().trustOf(c.client)
+		is := s.classes.registry.Load().trustOf(c.client)
 		if p, _ := s.takePlace(c, is); p != nil {
 			conns.Go(func() { s.serveConnection(connCtx, c) })
 			continue
@@ -108,7 +109,7 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // if only its classes allow the peer
+	tenant string // if only the tenant's classes allow the peer
 	trust  trust
 	place  *slots.Slot
 	idle   time.Duration
@@ -126,7 +127,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace may cut the oldest newcomer.
+// takePlace may close the oldest newcomer.
 func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -146,10 +147,11 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 	return c.place, freed
 }
 
-// promoteNewcomer moves a newcomer that has signed to a slot of peers or tenants within placeWait. False: closed.
+// promoteNewcomer moves a newcomer that has signed to a slot of peers or tenants within placeWait, or closes it and
+// returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
-		return false // cut meanwhile
+		return false // closed meanwhile
 	}
 	c.tenant = tenant
 	waiting := s.waiting
@@ -222,7 +224,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns sets a past deadline after closing stopping: in either order the read ends.
+	// wakeConns sets a past deadline after closing the channel stopping: in either order the read ends.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -242,7 +244,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed writes within WriteTimeout, and before end unless zero.
+// writeFramed writes within WriteTimeout, and before the time end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -320,7 +322,7 @@ func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	}
 }
 
-// wakeConns leaves transfers.
+// wakeConns ends reads of idle connections, not transfers.
 func (s *tcpServer) wakeConns() {
 	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }

@@ -154,18 +154,18 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 		}
 		classes = append(classes, class)
 	}
-	roster := p.classes.roster.Load()
+	registry := p.classes.registry.Load()
 	for keyName, want := range map[string][]*Class{"key-0.example.": {classes[0], classes[999]}, "key-7.example.": {classes[7]}} {
-		key := roster.keys[keyName]
-		if may := roster.candidatesFor(key); !slices.Equal(may, want) {
+		key := registry.keys[keyName]
+		if may := registry.candidatesFor(key); !slices.Equal(may, want) {
 			t.Errorf("%s: %d classes are asked about a question", keyName, len(may))
 		}
-		if open := roster.classesFor(outside, key); len(open) != len(want) {
+		if open := registry.classesFor(outside, key); len(open) != len(want) {
 			t.Errorf("%s: lets into %d classes, want %d", keyName, len(open), len(want))
 		}
 	}
-	if is := roster.trustOf(outside); len(roster.byAddress) != 0 || is != unproven {
-		t.Errorf("%d classes are asked about a connection; it is %v", len(roster.byAddress), is)
+	if is := registry.trustOf(outside); len(registry.byAddress) != 0 || is != unproven {
+		t.Errorf("%d classes are asked about a connection; it is %v", len(registry.byAddress), is)
 	}
 	if n := p.Stats().Zones; n != 1 {
 		t.Errorf("%d zones are served, want 1", n)
@@ -173,7 +173,7 @@ func TestTenant_manyClassesCostNoQuestion_S11_30(t *testing.T) {
 	for _, class := range classes {
 		class.Close()
 	}
-	if roster = p.classes.roster.Load(); len(roster.byKey) != 0 || roster.trustOf(outside) != outsider {
-		t.Errorf("after their end %d keys stay", len(roster.byKey))
+	if registry = p.classes.registry.Load(); len(registry.byKey) != 0 || registry.trustOf(outside) != outsider {
+		t.Errorf("after their end %d keys stay", len(registry.byKey))
 	}
 }

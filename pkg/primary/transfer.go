@@ -19,17 +19,17 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is an AXFR or IXFR. It reads an immutable snapshot, so has the content of a single serial (S6.8), and
-// packs message by message: memory does not grow with the zone.
+// transfer is an AXFR or IXFR. It reads an immutable snapshot, so it has the content of a single serial (S6.8), and
+// packs message by message, so memory does not grow with the zone.
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *tsig.SigningKey // nil: unsigned
-	// share is the update key whose tenant's share replaces the zone; nil: the zone.
+	// share, if not nil, is the update key whose tenant's share is sent.
 	share *updates.Key
 	// incremental: send the difference from the request's serial, unless readDifference finds none.
 	incremental bool
-	// records, if any, replace the zone: a difference with its SOAs.
+	// records, if any, are sent instead: a difference with its SOAs.
 	records []content.Packed
 }
 
@@ -38,9 +38,9 @@ type sent struct {
 	octets            int64
 }
 
-// sendTransfer packs the zone into messages and passes each, with length octets, to write: the SOA, all other
-// records, the SOA (RFC 5936 §2.2). If the request is signed, so is every message. A record that cannot be packed
-// ends the transfer before the final SOA, and the peer discards it: a transfer that looks complete lacks nothing
+// sendTransfer packs the zone into messages, and calls write for each, with length octets: the SOA, all other records,
+// the SOA (RFC 5936 §2.2). If the request is signed, so is every message. A record that cannot be packed ends the
+// transfer before the final SOA, and the peer discards the transfer, so one that looks complete lacks nothing
 // (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
@@ -89,8 +89,8 @@ type stream struct {
 	sent  sent
 }
 
-// openMessage begins the next message: the first with question and OPT (RFC 5936 §2.2.1, §2.2.5), each with room for
-// TSIG.
+// openMessage begins the next message with room for TSIG. Only the first has question and OPT (RFC 5936 §2.2.1,
+// §2.2.5).
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -143,10 +143,10 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// mostChangesOverUDP: each record takes 12 octets or more.
+// mostChangesOverUDP is a bound, as each record takes 12 octets or more.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference from a serial may fit UDP. The count stops beyond the bound: UDP questions
+// isShort reports whether the difference from a serial may fit UDP. It stops counting beyond the bound: UDP questions
 // have no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
@@ -163,7 +163,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference reads an incremental transfer's records. Without a difference the whole zone is sent.
+// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone.
 func (s *classes) readDifference(t *transfer) {
 	if t.incremental {
 		d, err := s.zonesOf(t.zone).Difference(t.zone, serial.Serial(t.request.serial))
@@ -185,7 +185,7 @@ func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []c
 		for _, entry := range part {
 			record, err := packEntry(zone.FQDN(), entry)
 			if err != nil {
-				return nil, false // the whole zone reports the error
+				return nil, false // sending the whole zone reports the error
 			}
 			records = append(records, record)
 		}

@@ -19,8 +19,8 @@ import (
 // updateTimeUDP is about when clients repeat a message over UDP.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater accepts requests signed by an update key: updates, and the questions that clients ask before. Others
-// are REFUSED.
+// answerUpdater accepts requests signed by an update key: updates, and the questions that clients ask before. Other
+// requests are REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -35,7 +35,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 		return reply(rcodeRefused, "zone not served to the update key")
 	}
 	atApex := req.qname == zone.FQDN()
-	// Only the zone's rules have the tenant's names: a message without updates asks for them.
+	// Only the zone's rules have the tenant's names, so a message without updates asks the Handler.
 	pending.Asks = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -107,8 +107,8 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 	return reply(rcodeRefused, "the update key has no transfer of this zone")
 }
 
-// replySOABelow answers a question for an SOA below an apex with the zone's SOA as authority, whether or not the name
-// exists: clients find a zone so, and must learn nothing else.
+// replySOABelow answers a question for an SOA below an apex with the zone's SOA in the authority section, whether or
+// not the name exists: clients find the zone thus, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

@@ -405,8 +405,8 @@ func TestUpdateKey_otherAlgorithmIsSaid(t *testing.T) {
 	m.SetTsig(key.Name, mdns.HmacSHA1, 300, now.Unix())
 	wire, _, err := mdns.TsigGenerateWithProvider(m, macBy{key.Key}, "", false)
 	must.Succeed(t, err)
-	said := "signs with hmac-sha1, and the key is for hmac-sha256: set the algorithm"
-	for after, want := range []string{said, "", said} {
+	message := "signs with hmac-sha1, and the key is for hmac-sha256: set the algorithm"
+	for after, want := range []string{message, "", message} {
 		now = now.Add(time.Duration(after) * 30 * time.Second)
 		a := p.tcp.answerMessage(wire, loopback, false)
 		m := unpackMessage(t, a.msg)

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// FrozenZones are the zones whose content does not match their hash.
+// FrozenZones lists the zones whose content does not match their hash.
 type FrozenZones struct {
 	Find func() []cache.ObjectName
 

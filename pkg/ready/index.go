@@ -24,15 +24,14 @@ import (
 
 // Indexes of the informers.
 const (
-	// byUID: Zones by UID, Deliveries by that of the zone.
+	// byUID indexes Zones by UID, Deliveries by their zone's.
 	byUID = "uid"
-	// byClass: Deliveries by class, Zones by the Bind9Clusters in their spec.
+	// byClass indexes Deliveries by class, Zones by the Bind9Clusters in their spec.
 	byClass = "class"
-	// byFQDN: Zones with a serial. A pending zone has no name (S3.2).
+	// byFQDN indexes Zones with a serial. A pending zone has no name (S3.2).
 	byFQDN = "fqdn"
 )
 
-// indexBy leaves out objects with an empty value.
 func indexBy[T any](value func(*T) string) cache.IndexFunc {
 	return func(object any) ([]string, error) {
 		if of := value(object.(*T)); of != "" {
@@ -49,7 +48,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone keeps the parts for classes, feeds and status: a spec may be long.
+// trimZone drops what classes, feeds and status do not use: a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
@@ -62,7 +61,7 @@ func trimZone(object any) (any, error) {
 	return object, nil
 }
 
-// KeyOf returns the key in the Loop.
+// KeyOf returns a Delivery's key in the Loop.
 func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
@@ -77,7 +76,7 @@ type Index struct {
 	stop func()
 }
 
-// Close ends calls for Namespaces.
+// Close removes the event handler for Namespaces.
 func (x *Index) Close() {
 	if x.stop != nil {
 		x.stop()
@@ -143,7 +142,7 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 }
 
 // WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
-// report the first lists, except that of Bind9Clusters: without their APIService other zones are judged.
+// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
@@ -184,8 +183,8 @@ func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.Informe
 	return synced, err
 }
 
-// withViews calls do for a zone and, in the default view, for its namesakes in other views, whose classes depend on it
-// (S1.9).
+// withViews calls the function for a zone and, in the default view, for zones of that name in other views: their
+// classes depend on the zone (S1.9).
 func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	do(zone)
 	if zone.Status.View != "" || zone.Status.FQDN == "" {
@@ -198,7 +197,7 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls do for each zone selected by of, with other views.
+// EachZone calls withViews for each zone that "of" selects.
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {
@@ -223,7 +222,6 @@ func cast[T any](objects []any) []T {
 	return all
 }
 
-// get returns the zero value if absent.
 func get[T any](in cache.SharedIndexInformer, key string) (of T) {
 	if object, ok, err := in.GetStore().GetByKey(key); err == nil && ok {
 		of = object.(T)
@@ -239,7 +237,6 @@ func (x *Index) ZoneByUID(uid string) *v1alpha1.Zone {
 	return nil
 }
 
-// zonesNamed includes every view.
 func (x *Index) zonesNamed(fqdn string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byFQDN, fqdn)
 }
@@ -258,8 +255,8 @@ func (x *Index) AllDeliveries() []*v1alpha1.Delivery {
 	return cast[*v1alpha1.Delivery](x.Deliveries.GetStore().List())
 }
 
-// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Before the clusters are listed, each exists, without
-// a UID: zones stay as they are.
+// ClassByName returns a DNSClass, or the class of a Bind9Cluster. Until the clusters are listed, each counts as
+// existing, without a UID: zones stay as they are.
 func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	namespace, cluster, ok := class.SplitCluster(name)
 	if !ok {
@@ -295,7 +292,7 @@ func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
 }
 
-// LabelsOf returns a namespace's labels.
+// LabelsOf returns a namespace's labels, and whether it is terminating.
 func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bool) {
 	if x.Namespaces != nil {
 		if known, err := x.Namespaces.Lister().Get(namespace); err == nil {
@@ -305,7 +302,8 @@ func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bo
 	return map[string]string{class.LabelNamespaceName: namespace}, false
 }
 
-// InForce returns the classes in force for a zone, and those taken by its namesake in the default view.
+// InForce returns the classes in force for a zone, and those that deliver the zone of the same name in the default
+// view.
 func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	of, _ := x.LabelsOf(zone.Namespace)
 	all := x.AllClasses()
@@ -340,7 +338,7 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
 		if one := x.ClassByName(key.Class); one != nil {
-			known.Says, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
+			known.Message, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
 		}
 		return known
 	}

@@ -23,13 +23,13 @@ const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 type InForce struct {
 	// Classes by their names in the Loop, sorted.
 	Classes []string
-	// Wrong is the reason why a named class is missing or absent; nil for none.
+	// Wrong is the reason why a class is not in force, or absent; nil for none.
 	Wrong *delivery.Error
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
 // wait for it. A class under deletion, or for other namespaces or views, is not; nor is a class in taken, which
-// delivers the namesake in the default view (S1.9). of are the labels of the namespace.
+// delivers the zone of this name in the default view (S1.9). "of" has the labels of the namespace.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -82,8 +82,8 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that a zone names, or has a delivery of, and that must let go: under deletion,
-// taken, or not for the namespace or view. They wait for no other class of the zone.
+// FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone: those under
+// deletion, taken, or not for the namespace or view. They wait for no other class of the zone.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string
@@ -103,7 +103,7 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 	return slices.Compact(out)
 }
 
-// SameForZones reports whether a changed class keeps classes in force, faults and targets.
+// SameForZones reports whether a changed class keeps the classes in force, faults and targets of zones.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) &&

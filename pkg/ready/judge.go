@@ -20,9 +20,9 @@ import (
 type Facts struct {
 	Zone  *v1alpha1.Zone
 	Force InForce
-	// Frozen: content and hash differ.
+	// Frozen is true if content and hash differ.
 	Frozen bool
-	// Classes in force, in that order.
+	// Classes are those of Force.Classes, in that order.
 	Classes []ClassFacts
 	// Remains are begun deliveries, of classes in force or not.
 	Remains []ClassFacts
@@ -34,15 +34,15 @@ type ClassFacts struct {
 	// State of the delivery; Known is false if there is none.
 	State delivery.State
 	Known bool
-	// Observed: State is from the Loop of this process, not from a Delivery.
+	// Observed is true if State is from the Loop of this process, not from a Delivery.
 	Observed bool
-	// Says is the reason why the class delivers nothing; "" for none.
-	Says string
+	// Message is the reason why the class delivers nothing; "" for none.
+	Message string
 	// NameServers: the class has own name servers.
 	NameServers bool
 }
 
-// At drops a confirmation by another target, or of a zone under removal. An empty target is unknown.
+// At returns f without a confirmation by another target, or of a zone under removal. An empty target is unknown.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -63,9 +63,9 @@ func (f ClassFacts) findFault() Judgement {
 		}
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
-	// While all zones wait, one tries: the class has the fault of the others.
-	if f.Says != "" {
-		return Judgement{metav1.ConditionFalse, f.Says, kindOfFault(f.Class, delivery.Reason(f.Says))}
+	// While all zones wait, a single zone is tried: the class has the others' fault.
+	if f.Message != "" {
+		return Judgement{metav1.ConditionFalse, f.Message, kindOfFault(f.Class, delivery.Reason(f.Message))}
 	}
 	return Judgement{}
 }
@@ -76,7 +76,7 @@ type Judgement struct {
 	Reason, Message string
 }
 
-// AsCondition has no times and generation.
+// AsCondition returns the condition without times and generation.
 func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }

@@ -58,8 +58,8 @@ func TestClassesOf(t *testing.T) {
 		{"", "others", "", "", "InvalidConfiguration", "", "others"},
 		{"", "going", "", "", "DNSClassNotFound", "going", "going"},
 		{"", "others none", "", "none", "InvalidConfiguration", "others", "others"},
-		// S1.9: a class delivers the default view, or those that it names; what the zone of the default view has, it
-		// has alone.
+		// S1.9: a class delivers the default view, or the views that it names. If a class delivers the zone of the
+		// default view, no namesake in another view has that class.
 		{"inside", "", "", "inside", "", "usual", "usual"},
 		{"outside", "", "", "", "", "usual", "usual"},
 		{"inside", "usual views", "", "views", "InvalidConfiguration", "usual views", "usual"},
@@ -212,7 +212,7 @@ func TestJudgeZone(t *testing.T) {
 }
 
 // S6.13: a Record is Ready when all have a serial at or after its own, and not while its RRset is missing; serials wrap
-// (RFC 1982). Else it says why, where that is known.
+// (RFC 1982). Else the reason is given, if known.
 func TestJudgeRecord(t *testing.T) {
 	www := delivery.RRsetKey{Name: name.MustParse("www.example.org."), Type: rdata.A}
 	down := Judgement{metav1.ConditionFalse, string(delivery.ReasonServerUnreachable), "down"}
@@ -278,16 +278,16 @@ func judgeBy(state delivery.State) Judgement {
 	return JudgeZone(factsOf(aZone(), InForce{Classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
 }
 
-// The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and what
-// to do (attack 81).
-func TestJudge_tellsNoTenantWhatTheProviderSaid(t *testing.T) {
-	const said = "server: dial tcp 10.96.7.3:7100: connection refused"
+// The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and the
+// next step (attack 81).
+func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
+	const message = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
 	} {
 		failed := makeState(6, delivery.False, reason)
-		failed.Ready.Message = said
+		failed.Ready.Message = message
 		j := judgeBy(failed)
 		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "cluster admin") {
 			t.Errorf("%s: %+v", reason, j)
@@ -365,7 +365,7 @@ func TestFacts_decideForZoneAndRecord_S6_13(t *testing.T) {
 		"confirmed where it was":           {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Target = "there" }).At("here")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"begun to be withdrawn":            {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.State.Hash = "" }).At("")}, wantZone: "Unknown Pending", wantRecord: "Unknown Pending"},
 		"down":                             {classes: []ClassFacts{delivered(down)}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
-		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Says = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
+		"down, as the class says":          {classes: []ClassFacts{delivered(func(of *ClassFacts) { of.Known, of.State, of.Message = false, delivery.State{}, "ServerUnreachable" })}, wantZone: "False ServerUnreachable", wantRecord: "False ServerUnreachable"},
 		"some RRset is refused":            {classes: []ClassFacts{delivered(refused)}, wantZone: "False ValidationFailed", wantRecord: "Unknown Pending"},
 		"all fails, and some were refused": {classes: []ClassFacts{delivered(func(of *ClassFacts) { refused(of); of.State.FailedWhole = true })}, wantZone: "False ValidationFailed", wantRecord: "False ValidationFailed"},
 		"no class, and one has it":         {remains: []ClassFacts{delivered(nothing)}, wantZone: "Unknown Pending withdrawn", wantRecord: "Unknown Pending withdrawn"},

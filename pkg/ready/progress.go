@@ -15,19 +15,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so a comparison
-// of two shows the Records to judge again (TakesBack, NewlyMissing, Same).
+// Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so comparing two
+// shows the Records to judge again (RevokesReady, NewlyMissing, Same).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
-	// fault is the Ready of every Record; zero for none. silent: no Record is judged.
+	// fault is the Ready of every Record; zero for none. silent is true if no Record is judged.
 	fault  Judgement
 	silent bool
 	// confirmed is the Ready of a Record that every class has.
 	confirmed Judgement
-	// missing are RRsets not at a class as of its serial, with the reason; nil: unknown.
+	// missing has the RRsets that a class lacks as of its serial, with the reason; nil if unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
-	// digests are further missing RRsets, each class's in ascending order.
+	// digests are of further missing RRsets, each class's in ascending order.
 	digests  [][]uint64
 	unlisted bool
 	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
@@ -39,11 +39,12 @@ type classProgress struct {
 	// class is "" if none is in force; the settled serial is then confirmed.
 	class  string
 	serial serial.Serial
-	// fault is the reason why the class confirms no more; zero: the delivery is under way.
+	// fault is the reason why the class confirms no more; zero while the delivery is under way.
 	fault Judgement
 }
 
-// has reports whether the class has confirmed a serial; known: comparable (RFC 1982 §3.2).
+// has reports whether the class has confirmed a serial. known is false if the serials are not comparable (RFC 1982
+// §3.2).
 func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -54,9 +55,9 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// TakesBack reports whether a Ready Record may not be Ready now, or for another reason. If not, only the others need
-// another judgement.
-func (s *Progress) TakesBack(before *Progress) bool {
+// RevokesReady reports whether a Ready Record may not be Ready now, or for another reason. If false, only Records that
+// were not Ready need another judgement.
+func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
 	}
@@ -74,8 +75,8 @@ func (s *Progress) TakesBack(before *Progress) bool {
 	return false
 }
 
-// NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready, whatever
-// TakesBack reports.
+// NewlyMissing returns the names of RRsets missing now and not before. Their Records may not be Ready even if
+// RevokesReady returns false.
 func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	for key := range s.missing {
 		if _, was := before.missing[key]; !was {
@@ -85,7 +86,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Same reports whether both judge each Record alike.
+// Same reports whether s and other judge each Record alike.
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
@@ -180,7 +181,7 @@ func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge decides the Ready of a Record, with its RRset's error. ok: the Record changes.
+// Judge returns the Ready of a Record, with its RRset's error. If ok is false, Ready stays.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {
@@ -220,7 +221,6 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	return s.confirmed, "", true
 }
 
-// findMissing reports whether a Record's RRset is missing, with the reason if known.
 func (s *Progress) findMissing(record *v1alpha1.Record) (failure *delivery.Error, missing bool) {
 	if len(s.missing)+len(s.digests) > 0 {
 		if key, err := delivery.ParseRRsetKey(record.Status.FQDN + " " + record.Spec.Type); err == nil {

@@ -29,7 +29,7 @@ var faults = map[delivery.Reason]string{
 }
 
 // PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about their data
-// in full; of a failure of the class only kind and next step.
+// in full, but of a failure of the class only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }
@@ -65,7 +65,8 @@ func kindOfFault(class string, reason delivery.Reason) string {
 	return PublicFault(class, reason, "")
 }
 
-// Fingerprint returns a hash of a class's target, which hides the address from tenants. A fingerprint is a fixed point.
+// Fingerprint returns a hash of a class's target, which hides the address from tenants. The fingerprint of a
+// fingerprint is itself.
 func Fingerprint(target string) string {
 	kind, rest, _ := strings.Cut(target, " ")
 	if target == "" || strings.HasPrefix(rest, fingerprinted) {

@@ -52,8 +52,8 @@ func (s *Stalls) Forget(uid types.UID) {
 	delete(s.begins, uid)
 }
 
-// Judge decides the condition Stalled of an object that waits for the reason in waits; nil: none. Before StallAfter the
-// result is nil, and again gets the time left.
+// Judge returns the condition Stalled of an object that waits for the reason in waits; nil for none. Before StallAfter
+// it returns nil, and the callback again gets the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -63,12 +63,12 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 		return nil
 	}
 	now := metav1.NewTime(time.Now())
-	said := StalledOf(conditions)
+	current := StalledOf(conditions)
 	last, known := s.begins[of.UID]
 	switch before := meta.FindStatusCondition(conditions, waits.Type); {
 	case known && last.reason == waits.Reason && last.generation == of.Generation:
-	case !known && givesReason(said, waits.Reason, of.Generation):
-		last = since{waits.Reason, of.Generation, said.LastTransitionTime.Add(-StallAfter)}
+	case !known && givesReason(current, waits.Reason, of.Generation):
+		last = since{waits.Reason, of.Generation, current.LastTransitionTime.Add(-StallAfter)}
 	case !known && givesReason(before, waits.Reason, of.Generation) && before.Status == waits.Status:
 		last = since{waits.Reason, of.Generation, before.LastTransitionTime.Time}
 	default:
@@ -84,8 +84,8 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	}
 	stalled := &metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: waits.Reason,
 		Message: waits.Message, ObservedGeneration: of.Generation, LastTransitionTime: now}
-	if said != nil {
-		stalled.LastTransitionTime = said.LastTransitionTime
+	if current != nil {
+		stalled.LastTransitionTime = current.LastTransitionTime
 	}
 	return stalled
 }
@@ -94,13 +94,13 @@ func givesReason(of *metav1.Condition, reason string, generation int64) bool {
 	return of != nil && of.Reason == reason && of.ObservedGeneration == generation
 }
 
-// SameStall reports whether conditions have stalled's reason and generation; nil: none.
+// SameStall reports whether conditions have the reason and generation of stalled, or none if stalled is nil.
 func SameStall(conditions []metav1.Condition, stalled *metav1.Condition) bool {
-	said := StalledOf(conditions)
-	if said == nil || stalled == nil {
-		return said == nil && stalled == nil
+	current := StalledOf(conditions)
+	if current == nil || stalled == nil {
+		return current == nil && stalled == nil
 	}
-	return said.Reason == stalled.Reason && said.ObservedGeneration == stalled.ObservedGeneration
+	return current.Reason == stalled.Reason && current.ObservedGeneration == stalled.ObservedGeneration
 }
 
 // FirstFalse returns the first False condition of these types; nil for none.

@@ -1,15 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refusal has the parts of a refused request: the item of a ChangeSet, the field, the rule and the reason. The
-// server writes them as causes of a metav1.Status, and clients read them there. A Warning has item and rule in its
-// text.
+// Package refusal writes the parts of a refused request (the item of a ChangeSet, the field, the rule and the reason)
+// as causes of a metav1.Status in the server, and reads them in clients. A Warning has item and rule in its text.
 //
-// It promises: (1) no reader has to parse a sentence; (2) kubectl prints the same text with and without the cause of a
-// rule, because that repeats field and message of its cause; (3) a rule has a single writer and reader: Cite and Of for
-// fields, Warning and CutWarning for Warnings.
+// Guarantees: (1) no reader has to parse a sentence; (2) the cause of a rule repeats field and message of the refusal's
+// cause, so kubectl prints the same text with and without it; (3) a rule has a single writer and reader: Cite and Of
+// for fields, Warning and CutWarning for Warnings.
 //
-// It does not know the rules, nor the objects.
+// Out of scope: the rules and the objects.
 //
 // Read refusal.go.
 package refusal

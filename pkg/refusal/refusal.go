@@ -18,11 +18,11 @@ import (
 
 // Refusal is a reason why a request is refused.
 type Refusal struct {
-	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite; -1: none.
+	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite; -1 for none.
 	Item, Prerequisite int
-	// Field is the path in the request's object, or in the Record of an item; "": the whole.
+	// Field is the path in the request's object, or in the Record of an item; "" for the whole.
 	Field string
-	// Rule is the sentence of docs/semantics.md, as S4.8; "": none.
+	// Rule is a number in docs/semantics.md, as S4.8; "" for none.
 	Rule    string
 	Reason  metav1.CauseType
 	Message string
@@ -36,7 +36,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an answer of the API: the message if there are no causes, nil if err is no answer.
+// Of returns the refusals in an API error: its message if there are no causes, nil if err is no API error.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -94,7 +94,7 @@ func Messages(all []Refusal) string {
 // rulePrefix begins the type of a cause with a rule.
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds, for each cause of an answer, a cause with the rule; without causes, the message becomes the first. ""
+// AddRule adds, for each cause of an answer, a cause with the rule. Without causes, the message becomes the first. ""
 // adds nothing.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
@@ -156,7 +156,7 @@ const items, prerequisites = "items", "prerequisites"
 // ItemPath returns the path of an item of a ChangeSet.
 func ItemPath(index int) *field.Path { return field.NewPath("spec", items).Index(index) }
 
-// cutIndex returns index and field of the path spec.LIST[INDEX].FIELD; of another path, -1 and the whole.
+// cutIndex returns index and field of the path spec.LIST[INDEX].FIELD; -1 and the whole path for others.
 func cutIndex(path, list string) (index int, field string) {
 	rest, ok := strings.CutPrefix(path, "spec."+list+"[")
 	number, field, closed := strings.Cut(rest, "]")
@@ -171,7 +171,7 @@ func cutIndex(path, list string) (index int, field string) {
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts the rule, as S5.14, before a text; "": none.
+// Warning puts the rule, as S5.14, before a text; "" for none.
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text

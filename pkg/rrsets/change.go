@@ -13,11 +13,11 @@ import (
 
 // Change is a write of a Record.
 type Change struct {
-	// Before is the Record as read; nil: create. After is wanted; nil: delete.
+	// Before is the Record as read; nil to create. After is the wanted Record; nil to delete.
 	Before, After *v1alpha1.Record
-	// Applied is the author's JSON of After; nil: that of After.
+	// Applied is the author's JSON of After; if nil, After is encoded.
 	Applied []byte
-	// Others are other managers with fields in Before.
+	// Others names other field managers with fields in Before.
 	Others []string
 	// Alone requires a separate request: change sets have no Records without zone.
 	Alone bool

@@ -3,7 +3,7 @@
 
 // Package rrsets writes an owner's Records: it plans changes to the wanted RRsets, and sends them as change sets.
 //
-// It promises:
+// Guarantees:
 //
 //  1. A plan deletes only Records of the owner, at names that the wanted RRsets describe completely. Deletions come
 //     first, other managers of a changed Record are named, and Records as wanted are left out. A plan is idempotent.
@@ -14,7 +14,7 @@
 //     Record changed meanwhile is planned again.
 //  5. Each change has an outcome with its refusals.
 //
-// It does not know the source of the wanted RRsets, and needs only its client's rights.
+// Out of scope: the source of the wanted RRsets, and rights beyond its client's.
 //
 // Read first: write.go, plan.go, change.go, retry.go.
 package rrsets

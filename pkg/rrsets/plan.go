@@ -19,15 +19,15 @@ import (
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record
-	// Complete reports whether Records has everything wanted at a Record's name. Nil: at no name.
+	// Complete reports whether Records has everything wanted at a Record's name. If nil, at no name.
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes to the desired state: deletions, sorted by name and type, then other changes in the order
-// of d.Records. Arguments stay unchanged.
-func Plan(standing []*v1alpha1.Record, d Desired) []Change {
-	byName, wanted := make(map[string]*v1alpha1.Record, len(standing)), make(map[string]bool, len(d.Records))
-	for _, r := range standing {
+// Plan returns the changes from the existing Records to the desired state: deletions, sorted by name and type, then
+// other changes in the order of d.Records. Arguments stay unchanged.
+func Plan(existing []*v1alpha1.Record, d Desired) []Change {
+	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
+	for _, r := range existing {
 		byName[r.Name] = r
 	}
 	var changes []Change
@@ -41,7 +41,7 @@ func Plan(standing []*v1alpha1.Record, d Desired) []Change {
 		}
 	}
 	var gone []Change
-	for _, r := range standing {
+	for _, r := range existing {
 		if wanted[r.Name] || r.DeletionTimestamp != nil || d.Complete == nil || !d.Complete(r) {
 			continue
 		}
@@ -65,7 +65,7 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// The owner has created or patched the spec. An apply counts as another manager, since a manifest decides.
+// The owner has created or patched the spec. An apply counts as another manager's, since its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {
@@ -79,7 +79,7 @@ func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	return owns, others
 }
 
-// TouchesSpec reports whether a manager has fields of spec; true if unreadable.
+// TouchesSpec reports whether a manager has fields of the spec; true if unreadable.
 func TouchesSpec(fields *metav1.FieldsV1) bool {
 	var owned map[string]json.RawMessage
 	if fields == nil || json.Unmarshal(fields.GetRawBytes(), &owned) != nil {

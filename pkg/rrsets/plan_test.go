@@ -47,31 +47,31 @@ func describeChanges(changes []Change) (texts []string) {
 }
 
 func TestPlan(t *testing.T) {
-	ours := []string{manager}
+	local := []string{manager}
 	all := func(*v1alpha1.Record) bool { return true }
-	withTTL := makeRecord("a", ours, "192.0.2.1")
+	withTTL := makeRecord("a", local, "192.0.2.1")
 	withTTL.Spec.TTL = ptr.To(int32(60))
-	going := makeRecord("a", ours, "192.0.2.1")
+	going := makeRecord("a", local, "192.0.2.1")
 	going.DeletionTimestamp = &metav1.Time{}
-	described := makeRecord("a", ours, "192.0.2.1")
+	described := makeRecord("a", local, "192.0.2.1")
 	described.Spec.Description = "of the web team"
 	for name, x := range map[string]struct {
-		standing, wanted []*v1alpha1.Record
+		existing, wanted []*v1alpha1.Record
 		complete         func(*v1alpha1.Record) bool
 		want             []string
 	}{
 		"of nothing": {},
 		"creates":    {nil, []*v1alpha1.Record{makeRecord("b", nil, "1"), makeRecord("a", nil, "1")}, nil, []string{"+b", "+a"}},
-		"keeps what is equal but for its order and description": {[]*v1alpha1.Record{makeRecord("b", ours, "1", "2"), described},
+		"keeps what is equal but for its order and description": {[]*v1alpha1.Record{makeRecord("b", local, "1", "2"), described},
 			[]*v1alpha1.Record{makeRecord("b", nil, "2", "1"), makeRecord("a", nil, "192.0.2.1")}, all, nil},
-		"updates values": {[]*v1alpha1.Record{makeRecord("a", ours, "1")}, []*v1alpha1.Record{makeRecord("a", nil, "2")}, nil,
+		"updates values": {[]*v1alpha1.Record{makeRecord("a", local, "1")}, []*v1alpha1.Record{makeRecord("a", nil, "2")}, nil,
 			[]string{"~a"}},
-		"updates a TTL": {[]*v1alpha1.Record{makeRecord("a", ours, "192.0.2.1")}, []*v1alpha1.Record{withTTL}, nil, []string{"~a"}},
+		"updates a TTL": {[]*v1alpha1.Record{makeRecord("a", local, "192.0.2.1")}, []*v1alpha1.Record{withTTL}, nil, []string{"~a"}},
 		"tells who else changed a Record": {[]*v1alpha1.Record{makeRecord("a", []string{manager, "edit"}, "1")},
 			[]*v1alpha1.Record{makeRecord("a", nil, "2")}, nil, []string{"~aedit"}},
-		"deletes first": {[]*v1alpha1.Record{makeRecord("z", ours), makeRecord("y", ours)},
+		"deletes first": {[]*v1alpha1.Record{makeRecord("z", local), makeRecord("y", local)},
 			[]*v1alpha1.Record{makeRecord("a", nil, "1")}, all, []string{"-y", "-z", "+a"}},
-		"deletes nothing at other names": {[]*v1alpha1.Record{makeRecord("z", ours), makeRecord("y", ours)}, nil,
+		"deletes nothing at other names": {[]*v1alpha1.Record{makeRecord("z", local), makeRecord("y", local)}, nil,
 			func(r *v1alpha1.Record) bool { return r.Name == "z" }, []string{"-z"}},
 		"deletes nothing of others": {[]*v1alpha1.Record{makeRecord("z", []string{"edit"}), makeRecord("y", nil),
 			makeRecord("x", []string{manager + " by apply"})}, nil, all, nil},
@@ -79,7 +79,7 @@ func TestPlan(t *testing.T) {
 		"tells who else changed a Record that goes": {[]*v1alpha1.Record{makeRecord("z", []string{"edit", manager})}, nil, all,
 			[]string{"-zedit"}},
 	} {
-		got := describeChanges(Plan(x.standing, Desired{Manager: manager, Records: x.wanted, Complete: x.complete}))
+		got := describeChanges(Plan(x.existing, Desired{Manager: manager, Records: x.wanted, Complete: x.complete}))
 		if !slices.Equal(got, x.want) {
 			t.Errorf("a plan %s: %q, want %q", name, got, x.want)
 		}
@@ -100,22 +100,22 @@ func TestPlan_isIdempotentAndTouchesNothingOfOthers(t *testing.T) {
 			return all
 		}
 		d := Desired{Manager: manager, Complete: func(r *v1alpha1.Record) bool { return r.Name < "m" }}
-		var standing []*v1alpha1.Record
+		var existing []*v1alpha1.Record
 		for _, object := range []string{"a", "b", "c", "x", "y"} {
 			if random.IntN(2) == 0 {
 				managers := []string{manager, "edit", manager + " by apply"}[random.IntN(3)]
-				standing = append(standing, makeRecord(object, []string{managers}, values()...))
+				existing = append(existing, makeRecord(object, []string{managers}, values()...))
 			}
 			if random.IntN(2) == 0 {
 				d.Records = append(d.Records, makeRecord(object, []string{manager}, values()...))
 			}
 		}
 		after := map[string]*v1alpha1.Record{}
-		for _, r := range standing {
+		for _, r := range existing {
 			after[r.Name] = r
 		}
 		begun := false
-		for _, c := range Plan(standing, d) {
+		for _, c := range Plan(existing, d) {
 			if c.After != nil {
 				begun = true
 			} else if begun {
@@ -208,18 +208,18 @@ func TestPages_haveWhatTheServerTakes(t *testing.T) {
 }
 
 func TestItem(t *testing.T) {
-	stands, wanted := makeRecord("a", nil, "192.0.2.1"), makeRecord("a", nil, "192.0.2.2")
-	stands.UID, stands.ResourceVersion = "u", "7"
+	existing, wanted := makeRecord("a", nil, "192.0.2.1"), makeRecord("a", nil, "192.0.2.2")
+	existing.UID, existing.ResourceVersion = "u", "7"
 	for name, x := range map[string]struct {
 		Change
 		want string
 	}{
 		"a creation": {Change{After: wanted}, `create {"kind":"Record","apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"a"},` +
 			`"spec":{"domainName":"www","type":"A","values":["192.0.2.2"]},"status":{}}`},
-		"a change": {Change{Before: stands, After: wanted}, `apply {"kind":"Record","apiVersion":"kubi.zone/v1alpha1",` +
+		"a change": {Change{Before: existing, After: wanted}, `apply {"kind":"Record","apiVersion":"kubi.zone/v1alpha1",` +
 			`"metadata":{"name":"a","resourceVersion":"7"},"spec":{"domainName":"www","type":"A","values":["192.0.2.2"]},"status":{}}`},
 		"a manifest": {Change{After: wanted, Applied: []byte(`{"a":1}`)}, `apply {"a":1}`},
-		"a deletion": {Change{Before: stands}, "delete a u 7"},
+		"a deletion": {Change{Before: existing}, "delete a u 7"},
 	} {
 		item, err := x.Item()
 		got := ""

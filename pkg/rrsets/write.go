@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets is the number of a namespace's change sets that the server serves at a time.
+// MaxSets is the number of a namespace's change sets that the server serves at the same time.
 const MaxSets = 4
 
-// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit;
-// a write that must not be in a change set has its own.
+// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit; a
+// write that cannot be in a change set has its own.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -78,23 +78,23 @@ type Writer struct {
 	Force   bool
 	// DryRun with metav1.DryRunAll stores nothing.
 	DryRun []string
-	// Context returns the context of a request for the changes with these indices; nil: that of Write.
+	// Context returns the context of a request for the changes with these indices; nil means that of Write.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Anew returns a new change for a Record that is now another than Before, or nil if nothing is left to do. now is
-	// nil if the Record is gone. Without Anew the change is refused.
-	Anew func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
+	// Replan returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if
+	// the Record is gone. Without Replan such a change is refused.
+	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
 // Outcome is the outcome of a change.
 type Outcome struct {
 	Change Change
-	// Operation as in v1alpha1.ChangeSetItemStatus; "": refused, or nothing left to do.
+	// Operation as in v1alpha1.ChangeSetItemStatus; empty if refused, or nothing was left to do.
 	Operation string
 	Refused   []refusal.Refusal
 }
 
-// Write writes a page, each change for itself. The error means that the server does not answer, or the caller may not
-// create change sets.
+// Write writes a page, each change independently. The error means that the server does not answer, or the caller may
+// not create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -103,8 +103,8 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in one request, without retry. made is the Record of a change outside of change
-// sets; nil for a deletion.
+// WriteAll writes all changes or none in one request, without retry. made is the Record of a change with Alone; nil for
+// a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
 		return w.sendAlone(ctx, &changes[0])
@@ -145,11 +145,11 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			case causes == nil, lasting && attempt < maxAttempts && waits(causes):
 				again = append(again, index)
 				continue
-			case attempt >= maxAttempts || w.Anew == nil || !isStale(causes):
+			case attempt >= maxAttempts || w.Replan == nil || !isStale(causes):
 				o.Refused = causes
 				continue
 			}
-			next, err := w.makeAnew(ctx, index, o.Change.Record().Name)
+			next, err := w.replanChange(ctx, index, o.Change.Record().Name)
 			if err != nil {
 				return err
 			} else if next == nil {
@@ -171,7 +171,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	return nil
 }
 
-func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Change, error) {
+func (w *Writer) replanChange(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
 		return w.Client.Records(w.Namespace).Get(ctx, object, metav1.GetOptions{})
 	})
@@ -181,7 +181,7 @@ func (w *Writer) makeAnew(ctx context.Context, index int, object string) (*Chang
 	if err != nil {
 		return nil, err
 	}
-	return w.Anew(ctx, index, now)
+	return w.Replan(ctx, index, now)
 }
 
 func (w *Writer) sendPage(ctx context.Context, outcomes []Outcome, indices []int) (operations []string, err error) {
@@ -275,7 +275,7 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether the server accepts a change refused with 429 later.
+// waits reports a refusal with 429: the server accepts the change later.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast

@@ -114,10 +114,10 @@ func TestWrite_halvesWhatEtcdDoesNotTake(t *testing.T) {
 	}
 }
 
-func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
-	stands := makeRecord("b", nil, "192.0.2.9")
-	stands.Namespace = "team"
-	w, sets := newWriter([]runtime.Object{stands}, func(objects []string) (refused map[int]metav1.StatusReason, err error) {
+func TestWrite_replansIfTheRecordIsAnotherOne(t *testing.T) {
+	existing := makeRecord("b", nil, "192.0.2.9")
+	existing.Namespace = "team"
+	w, sets := newWriter([]runtime.Object{existing}, func(objects []string) (refused map[int]metav1.StatusReason, err error) {
 		refused = map[int]metav1.StatusReason{}
 		for i, object := range objects {
 			if object == "b" {
@@ -128,7 +128,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 		}
 		return refused, nil
 	})
-	w.Anew = func(_ context.Context, i int, now *v1alpha1.Record) (*Change, error) {
+	w.Replan = func(_ context.Context, i int, now *v1alpha1.Record) (*Change, error) {
 		if i == 2 {
 			if now != nil {
 				t.Errorf("%s is there", now.Name)
@@ -149,7 +149,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
 	// A patch needs the whole object, so no change set contains it.
-	w.Anew = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
+	w.Replan = func(_ context.Context, _ int, now *v1alpha1.Record) (*Change, error) {
 		return &Change{Before: now, After: makeRecord("b", nil, "192.0.2.1")}, nil
 	}
 	*sets = nil
@@ -160,7 +160,7 @@ func TestWrite_plansAnewWhereTheRecordIsAnotherOne(t *testing.T) {
 	if want := []string{"a b c", "a c"}; !slices.Equal(*sets, want) {
 		t.Errorf("sent %q, want %q", *sets, want)
 	}
-	w.Anew = func(context.Context, int, *v1alpha1.Record) (*Change, error) { return &creations("b")[0], nil }
+	w.Replan = func(context.Context, int, *v1alpha1.Record) (*Change, error) { return &creations("b")[0], nil }
 	got = describeOutcomes(must.Get(w.Write(t.Context(), creations("b")))(t))
 	if want := []string{"b AlreadyExists"}; !slices.Equal(got, want) {
 		t.Errorf("what others keep changing: %q, want %q", got, want)
@@ -179,7 +179,7 @@ func TestWrite_ends(t *testing.T) {
 		}
 		return map[int]metav1.StatusReason{len(objects) - 1: metav1.StatusReasonConflict}, nil
 	})
-	w.Anew = func(_ context.Context, i int, _ *v1alpha1.Record) (*Change, error) {
+	w.Replan = func(_ context.Context, i int, _ *v1alpha1.Record) (*Change, error) {
 		return &creations("a", "b", "c")[i], nil
 	}
 	got := describeOutcomes(must.Get(w.Write(t.Context(), creations("a", "b", "c")))(t))
@@ -225,11 +225,11 @@ func TestWrite_repeatsWhatWaits(t *testing.T) {
 }
 
 func TestWrite_sendsAloneWhatNoChangeSetHas(t *testing.T) {
-	stands := makeRecord("a", nil, "192.0.2.9")
-	stands.Namespace, stands.Spec.RData = "team", "192.0.2.8"
-	w, sets := newWriter([]runtime.Object{stands}, func([]string) (map[int]metav1.StatusReason, error) { return nil, nil })
+	existing := makeRecord("a", nil, "192.0.2.9")
+	existing.Namespace, existing.Spec.RData = "team", "192.0.2.8"
+	w, sets := newWriter([]runtime.Object{existing}, func([]string) (map[int]metav1.StatusReason, error) { return nil, nil })
 	for want, c := range map[string]Change{
-		"a Updated": {Before: stands, After: makeRecord("a", nil, "192.0.2.1", "192.0.2.2")},
+		"a Updated": {Before: existing, After: makeRecord("a", nil, "192.0.2.1", "192.0.2.2")},
 		"b Created": {After: makeRecord("b", nil), Alone: true},
 	} {
 		if got := describeOutcomes(must.Get(w.Write(t.Context(), []Change{c}))(t)); got[0] != want {
@@ -245,7 +245,7 @@ func TestWrite_sendsAloneWhatNoChangeSetHas(t *testing.T) {
 	if got[0] != "a Deleted" || len(*sets) > 0 {
 		t.Errorf("%q, %q", got, *sets)
 	}
-	got = describeOutcomes(must.Get(w.Write(t.Context(), []Change{{Before: now, After: stands}}))(t))
+	got = describeOutcomes(must.Get(w.Write(t.Context(), []Change{{Before: now, After: existing}}))(t))
 	if got[0] != "a NotFound" {
 		t.Errorf("a patch of nothing: %q", got)
 	}
@@ -270,8 +270,8 @@ func TestRetry_waitsAsTheServerSays(t *testing.T) {
 			}
 			return "", nil
 		}))(t)
-		if took := time.Since(began); took != 7400*time.Millisecond {
-			t.Errorf("it took %v", took)
+		if elapsed := time.Since(began); elapsed != 7400*time.Millisecond {
+			t.Errorf("it took %v", elapsed)
 		}
 		_, err := Retry(t.Context(), func() (string, error) { return "", apierrors.NewServiceUnavailable("down") })
 		if err == nil || !strings.Contains(err.Error(), "tried 6 times") {

@@ -3,14 +3,14 @@
 
 // Package slots bounds the simultaneous connections or transfers of a server, with a share for each client.
 //
-// It promises:
+// Guarantees:
 //
 //	L1. Within their shares clients take at most total slots, beyond their shares at most spare slots.
-//	L2. If all slots are taken, the oldest is cut for a new slot, unless that has no cut.
+//	L2. If all slots are taken, the oldest is cut for a new slot, unless its cut is nil.
 //	L3. A client with a full share takes no slot of another client, and cuts none.
 //	L4. TakeInOrder serves the callers of a client in order of arrival.
 //
-// It does not know the holders of slots.
+// Out of scope: the work in the slots.
 //
 // Read slots.go.
 package slots

@@ -37,7 +37,7 @@ type Client struct {
 type Slot struct {
 	of     *Slots
 	client Client
-	// cut ends the work in the slot, and must not block. nil: the slot is kept.
+	// cut ends the work in the slot, and must not block. If nil, the slot is kept.
 	cut func()
 	at  *list.Element // nil after GiveBack or cut
 }
@@ -48,23 +48,25 @@ func New(total, perClient int) *Slots {
 		queues: map[Client]*queue{}}
 }
 
-// WithSpare adds slots for clients beyond their shares.
+// WithSpare adds slots for clients with a full share.
 func (s *Slots) WithSpare(spare int) *Slots {
 	s.spare = spare
 	return s
 }
 
-// Take takes a slot, or returns freed, closed when the next slot is given back. If all are taken, the oldest is cut,
-// unless that has no cut.
+// Take takes a slot, or returns freed, a channel closed when the next slot is given back. If all are taken, Take cuts
+// the oldest ones until a slot is free, unless one has no cut.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch within := s.client[client] < s.perClient; {
+	within := s.client[client] < s.perClient
+	switch {
 	case !within && s.beyond >= s.spare:
 		return nil, s.freed
 	case !within:
 		s.beyond++
-	case s.order.Len()-s.beyond >= s.total:
+	}
+	for within && s.order.Len()-s.beyond >= s.total { // a cut beyond a share makes no room
 		oldest := s.order.Front().Value.(*Slot)
 		if oldest.cut == nil {
 			return nil, s.freed
@@ -119,7 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder takes a slot after earlier callers of the client; nil when ctx ends.
+// TakeInOrder waits for a slot after earlier callers of the client; nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

@@ -71,6 +71,24 @@ func TestTake_boundsSharesAndSpare(t *testing.T) {
 	}
 }
 
+// L1, L2: cuts of slots beyond shares make no room within shares.
+func TestTake_cutsWithinShares(t *testing.T) {
+	s := New(2, 1).WithSpare(2)
+	held := map[string]int{}
+	for _, tenant := range []string{"a", "a", "b", "c", "c", "d", "e"} {
+		if slot, _ := s.Take(Client{Tenant: tenant}, func() { held[tenant]-- }); slot != nil {
+			held[tenant]++
+		}
+		within, beyond := 0, 0
+		for _, n := range held {
+			within, beyond = within+min(n, 1), beyond+max(0, n-1)
+		}
+		if within > 2 || beyond > 2 || held[tenant] == 0 {
+			t.Fatalf("after %s: %v", tenant, held)
+		}
+	}
+}
+
 // L4: clients are served in order of arrival under any load. A client that leaves is skipped, and the queue keeps
 // nothing of served or departed clients.
 func TestTakeInOrder_servesWhoCameFirst(t *testing.T) {

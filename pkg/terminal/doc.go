@@ -3,12 +3,11 @@
 
 // Package terminal writes text of tenants to terminals, logs and files.
 //
-// It promises: (1) no control or format character reaches a reader raw: ESC, BEL, C1 and bidirectional controls
-// become escapes of JSON (RFC 8259 §7), which do not change a JSON document's meaning; (2) an argument of Fprintf
-// ends neither line nor column.
+// Guarantees: (1) no control or format character reaches a reader raw: ESC, BEL, C1 and bidirectional controls become
+// escapes of JSON (RFC 8259 §7), which do not change a JSON document's meaning; (2) no argument of Fprintf ends a line
+// or column.
 //
-// It does not know a text's origin: all is escaped. Formats with their own escapes, such as YAML and zone files,
-// escape before.
+// Out of scope: the origin of a text, as all is escaped, and formats with own escapes, such as YAML and zone files.
 //
 // Read terminal.go.
 package terminal

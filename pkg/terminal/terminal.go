@@ -6,6 +6,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -13,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// layout is kept by NewWriter.
+// layout has the characters kept by NewWriter.
 const layout = "\n\t"
 
 // Escape returns text as a line of printable characters.
@@ -21,7 +22,7 @@ func Escape(text string) string { return string(appendEscaped(nil, text, "")) }
 
 // appendEscaped escapes characters neither printable nor in keep, and octets that are not UTF-8.
 func appendEscaped(to []byte, text, keep string) []byte {
-	start, size := 0, 0 // start of the characters to copy, size of the one at i
+	start, size := 0, 0 // start of the characters to copy, size of the character at i
 	for i := 0; i < len(text); i += size {
 		if size = 1; text[i] >= ' ' && text[i] <= '~' || strings.IndexByte(keep, text[i]) >= 0 {
 			continue
@@ -48,6 +49,7 @@ func appendEscaped(to []byte, text, keep string) []byte {
 
 // Fprintf is fmt.Fprintf without "*" in the format, with escaped arguments.
 func Fprintf(to io.Writer, format string, args ...any) (int, error) {
+	args = slices.Clone(args) // the caller's
 	for i, arg := range args {
 		args[i] = escaped{arg}
 	}
@@ -60,7 +62,7 @@ func (e escaped) Format(state fmt.State, verb rune) {
 	_, _ = io.WriteString(state, Escape(fmt.Sprintf(fmt.FormatString(state, verb), e.value)))
 }
 
-// PrintError writes a failed program's last line: name and error. Each error of errors.Join has a line.
+// PrintError writes a failed program's name and error. Each error of errors.Join has a line.
 func PrintError(to io.Writer, program string, err error) {
 	lines := listErrors(err)
 	for i := range lines {
@@ -83,7 +85,7 @@ func listErrors(err error) (lines []string) {
 	return lines
 }
 
-// NewWriter returns a writer that keeps lines and columns. Write is safe for concurrent use.
+// NewWriter returns an escaping writer that keeps lines and columns. Write is safe for concurrent use.
 func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
 
 type writer struct {

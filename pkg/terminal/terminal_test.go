@@ -54,6 +54,16 @@ func TestFprintf_keepsArgumentsInTheirLineAndColumn(t *testing.T) {
 	}
 }
 
+func TestFprintf_leavesTheArguments(t *testing.T) {
+	args := []any{"a\nb", 7}
+	for range 2 {
+		var out bytes.Buffer
+		if must.Get(Fprintf(&out, "%s %d", args...))(t); out.String() != `a\nb 7` || args[0] != "a\nb" {
+			t.Errorf("%s of %q", &out, args)
+		}
+	}
+}
+
 func TestPrintError_givesEachJoinedErrorALine(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -4,15 +4,14 @@
 // Package transfer queries name servers: for zones by AXFR and IXFR (RFC 5936, RFC 1995), and for single signed
 // answers.
 //
-// It promises:
+// Guarantees:
 //
-//  1. A transfer ends as it began, with the whole zone, or with an error.
+//  1. A transfer is complete, at the serial with which it began, or an error.
 //  2. With a key, every returned answer is verified, from the first message to the last. Unsigned messages between
 //     signed messages are accepted as in RFC 8945 §5.3.1, 99 in a row at most.
 //  3. Every wait, message and transfer is bounded.
 //
-// It does not know the use of the zone or the types allowed in Records: it returns a master file, to be read like any
-// other.
+// Out of scope: the use of the zone, and the types allowed in Records. The result is a master file like any other.
 //
 // Read receive.go first, then exchange.go; tsig.go verifies signatures.
 package transfer

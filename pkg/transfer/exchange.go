@@ -18,9 +18,9 @@ import (
 
 // Refusal is a server's error answer, or an answer that the key does not verify.
 type Refusal struct {
-	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error of its signature (RFC 8945 §3), 0 without a signature.
+	// Rcode is the answer's (RFC 6895 §2.3). TSIG is the error in its signature (RFC 8945 §3), 0 without one.
 	Rcode, TSIG int
-	// Signed means verified by the key. Any host on the path may forge an unsigned answer.
+	// Signed: the key verifies the answer. Any host on the path may forge an unsigned answer.
 	Signed bool
 	doubt  error
 	hint   string
@@ -64,7 +64,7 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 }
 
 // Exchange asks a question over UDP or TCP, with the caller's deadline, and returns the answer with any rcode. With a
-// key, the question is signed, in place, and an answer that the key does not verify is a *Refusal.
+// key, the question is signed in place, and an answer that the key does not verify is a *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -105,7 +105,7 @@ func NewQuestion(owner name.Name, of uint16) *mdns.Msg {
 	return question
 }
 
-// SerialIn returns the serial of a zone in the answer of a server of the zone.
+// SerialIn returns the serial of a zone in an authoritative answer.
 func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	if answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative {
 		return 0, false
@@ -118,7 +118,7 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is the minimum buffer of a question over UDP, in octets: an answer may be longer than requested.
+// leastPacket is the minimum buffer for an answer over UDP, in octets: it may be longer than requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {

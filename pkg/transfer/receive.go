@@ -22,22 +22,22 @@ import (
 )
 
 const (
-	// Bounds of the connection and each message, and of a transfer on the wire, unless a Source says otherwise.
+	// Bounds of the connection and each message, and of a transfer on the wire, if a Source has none.
 	defaultWait = 30 * time.Second
 	maxOctets   = 1 << 30
 )
 
-// Source is the origin of a zone.
+// Source is a server and the zone to transfer.
 type Source struct {
 	Server string
 	Zone   name.Name
-	// Key signs the request, and has to sign the answer; nil: neither.
+	// Key signs the request, and has to sign the answer; nil if neither is signed.
 	Key *Key
-	// Dial connects; nil: to any address of Server.
+	// Dial connects; if nil, to any address of Server.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Wait bounds the connection and each message; 0: 30 s.
+	// Wait bounds the connection and each message; 0 means 30 s.
 	Wait time.Duration
-	// Most bounds the octets on the wire; 0: 1 GiB.
+	// Most bounds the octets on the wire; 0 means 1 GiB.
 	Most int
 }
 
@@ -77,16 +77,16 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 // Fetched describes a transfer.
 type Fetched struct {
 	Serial serial.Serial
-	// Whole: the records are the whole zone.
+	// Whole: the records are the whole zone, not differences.
 	Whole bool
 	// Octets received, after a failure too.
 	Octets int
 }
 
-// Fetch transfers the zone, or with since the changes after that serial (IXFR, RFC 1995). It passes each record to
-// take on arrival: first the current SOA, no other SOA, and of differences also the removed records. After an error,
-// the passed records may be incomplete or forged. A server at serial since has no differences; a server behind is an
-// error.
+// Fetch transfers the zone, or if since is not nil, the changes after the serial since (IXFR, RFC 1995). An equal
+// serial at the server is no change, an older serial an error. take is called for each record on arrival: first the
+// current SOA, no other SOA, and of differences also the removed records. After an error, these records may be
+// incomplete or forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &received{source: source, since: since, take: take}
 	err := z.receiveZone(ctx)
@@ -178,7 +178,7 @@ type received struct {
 	take    func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
-	// step is the position in a transfer of differences, reached the serial after the differences so far.
+	// step is the position in a transfer of differences; reached is the serial after the differences so far.
 	step    step
 	reached serial.Serial
 }
@@ -192,7 +192,7 @@ const (
 	stepAdding
 )
 
-// done is true after the SOA that ends the transfer.
+// takeMessage returns true after the SOA that ends the transfer.
 func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done bool, err error) {
 	m := new(mdns.Msg)
 	if err := m.Unpack(raw); err != nil {
@@ -233,7 +233,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	}
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reached = stepAdding, *z.since
+			z.step, z.reached = stepAdding, *z.since // as after a difference to since
 		}
 		z.Whole = z.step == stepWhole
 	}
@@ -258,7 +258,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// done is true if no other record follows.
+// beginZone returns true if no other record follows.
 func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

@@ -23,7 +23,7 @@ type Key struct {
 }
 
 const (
-	// fudge is the permitted clock difference of our signature, in seconds (RFC 8945 §10).
+	// fudge is the permitted difference from the server's clock, in seconds (RFC 8945 §10).
 	fudge = 300
 	// maxUnsigned bounds the unsigned messages in a row (RFC 8945 §5.3.1).
 	maxUnsigned = 99
@@ -32,7 +32,7 @@ const (
 // A nil verifier accepts every message.
 type verifier struct {
 	key Key
-	// mac is the hexadecimal MAC of the last signed message, at first the request's.
+	// mac is the hexadecimal MAC of the last signed message, at first of the request.
 	mac   string
 	first bool
 	// pending has the unsigned messages since then, unsigned is their number.
@@ -55,8 +55,8 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// The digest begins with the previous MAC and its length; the unsigned messages since then follow, which miekg/dns
-// does not include.
+// Verify checks a MAC. The digest begins with the previous MAC and its length; the unsigned messages since then follow,
+// which miekg/dns does not include.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

@@ -3,7 +3,7 @@
 
 // Package update turns a DNS UPDATE message (RFC 2136) into changes of a zone.
 //
-// It promises:
+// Guarantees:
 //
 //  1. The records and RRsets of a message are bounded.
 //  2. A message has the meaning of RFC 2136 §3.2 and §3.4, record by record in order, folded into changed RRsets.
@@ -11,7 +11,7 @@
 //  3. An update changes only a namespace's dynamic share: the RRsets that updates made for it. A message that would
 //     change the namespace's other data is refused with the reason. Other namespaces' data is ignored.
 //
-// It does not know users or storage: the caller reads contents and writes changes.
+// Out of scope: users and storage. The caller reads contents and writes changes.
 //
 // Read message.go first, then fold.go; prerequisite.go has prerequisites, scope.go the names and types of a key,
 // package wire the wire format.

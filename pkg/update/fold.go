@@ -17,7 +17,7 @@ type Present struct {
 	Records []RRset
 	// Made has the RRsets of spec.nameServers; nil in another namespace's zone.
 	Made []RRset
-	// ForeignNS reports NS of another namespace at the apex.
+	// ForeignNS is set if another namespace has NS at the apex.
 	ForeignNS bool
 }
 
@@ -28,14 +28,14 @@ func (p *Present) Has(t rdata.Type, value string) bool {
 	})
 }
 
-// Change is a wanted RRset of the dynamic share. No values: delete.
+// Change is a wanted RRset of the dynamic share; without values it is deleted.
 type Change struct {
 	Name name.Name
 	RRset
 }
 
-// Fold applies a checked message's updates in order (RFC 2136 §3.4.2) and returns the changed RRsets of the dynamic
-// share. present has the data of UpdatedNames. After a failure nothing changes.
+// Fold applies the updates of a checked message in order (RFC 2136 §3.4.2), and returns the changed RRsets of the
+// dynamic share. present has the data at UpdatedNames. With a failure nothing changes.
 func (m *Message) Fold(present map[name.Name]Present) ([]Change, *Failure) {
 	f := folding{zone: m.Zone, names: map[name.Name]*foldedName{}}
 	for i := range m.Updates {
@@ -58,7 +58,7 @@ type folding struct {
 	order []name.Name
 }
 
-// before and now are the dynamic share, order its types.
+// before and now are the dynamic share, "order" its types.
 type foldedName struct {
 	before, now map[rdata.Type]RRset
 	order       []rdata.Type
@@ -100,7 +100,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns why updates may not change a value, or any value for ""; "" if they may.
+// findFixed returns why updates may not change the value, or any value for ""; "" if they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {

@@ -56,21 +56,21 @@ func ParseRCode(text string) (RCode, bool) {
 type Class string
 
 const (
-	// ClassIN: add, or require, the record.
+	// ClassIN adds the record, or requires it.
 	ClassIN Class = "IN"
-	// ClassANY: delete an RRset or all of a name, or require one.
+	// ClassANY deletes an RRset or all of a name, or requires that one exists.
 	ClassANY Class = "ANY"
-	// ClassNONE: delete a record, or require that an RRset or name is absent.
+	// ClassNONE deletes a record, or requires that an RRset or name is absent.
 	ClassNONE Class = "NONE"
 )
 
-// RR is a record of a section.
+// RR is a record of a message.
 type RR struct {
 	Name  name.Name
 	Type  rdata.Type
 	Class Class
 	TTL   uint32
-	// Data is the canonical text with absolute names; empty if none.
+	// Data is the canonical text with absolute names; empty for none.
 	Data string
 }
 
@@ -78,7 +78,7 @@ type RR struct {
 type Message struct {
 	Zone                   name.Name
 	Prerequisites, Updates []RR
-	// ID identifies the signed octets; "": unsigned.
+	// ID identifies the signed octets; empty if unsigned.
 	ID string
 }
 
@@ -96,7 +96,7 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 // Failure is why a message changes nothing.
 type Failure struct {
 	RCode RCode
-	// Name and Type of the record; zero if none.
+	// Name and Type of the record; zero for no record.
 	Name   name.Name
 	Type   rdata.Type
 	Reason string
@@ -116,7 +116,7 @@ const (
 	MaxRecords = 500
 )
 
-// CheckCount checks the number of records, before reading them.
+// CheckCount checks the number of records, before they are read.
 func CheckCount(prerequisites, updates int) *Failure {
 	if prerequisites+updates > MaxRecords {
 		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}

@@ -13,9 +13,9 @@ import (
 // Prerequisite is a requirement on a name or RRset (RFC 2136 §2.4).
 type Prerequisite struct {
 	Name name.Name
-	// Type ANY is the name itself: any RRset, or none.
+	// Type ANY means the name itself: any RRset there, or none.
 	Type rdata.Type
-	// Values are all values of an RRset that Exists; nil: any.
+	// Values are all values of an RRset that Exists; nil for any.
 	Exists bool
 	Values []string
 }
@@ -65,7 +65,6 @@ func (p Prerequisite) Judge(sets []RRset) RCode {
 	return NoError
 }
 
-// Neither list has duplicates.
 func sameValues(a, b []string) bool {
 	if len(a) != len(b) {
 		return false

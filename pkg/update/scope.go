@@ -19,7 +19,7 @@ type ScopeRecords struct {
 	Types   []string
 }
 
-// Scope is the names and types that a key may write, before a zone's rules (S13.1).
+// Scope has the names and types that a key may write, if a zone's rules allow them (S13.1).
 type Scope []scopeOf
 
 type scopeOf struct {
@@ -61,7 +61,7 @@ func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 	})
 }
 
-// Reaches reports whether the key may write a name in a zone.
+// Reaches reports whether the key may write any name in a zone.
 func (s Scope) Reaches(zone name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.CanMatch(zone) })
 }

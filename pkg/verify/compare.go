@@ -49,7 +49,7 @@ type Zone struct {
 	sets   map[key]set
 	// guest and signed: see Guest and Signed.
 	guest, signed bool
-	// undone: only the SOA's serial is known (Undo).
+	// undone: of the SOA only the serial is known (Undo).
 	undone bool
 }
 
@@ -91,9 +91,9 @@ type Report struct {
 	State  State  `json:"state"`
 	// Serial is the server's; 0 if unknown.
 	Serial uint32 `json:"serial"`
-	// By is the method. Questions and requests find no foreign RRsets. Empty: not compared.
+	// By is the method; empty if not compared. Questions and requests find no foreign RRsets.
 	By string `json:"by,omitempty"`
-	// Missing are RRsets that only the zone has, Foreign only the server. Lists are in canonical order.
+	// Missing are RRsets that only the zone has, Foreign those only at the server. Lists are in canonical order.
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
@@ -143,7 +143,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial. changes are those since, oldest first, without the SOA.
+// Undo returns the zone at an earlier serial. The later changes are given oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -166,7 +166,7 @@ func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	return was
 }
 
-// Guest returns the zone for comparison with another party's primary that accepts updates (RFC 2136): SOA, serial,
+// Guest returns the zone for comparison with another operator's primary that accepts updates (RFC 2136): SOA, serial,
 // apex NS and signatures do not count.
 func (z *Zone) Guest() *Zone {
 	guest := *z
@@ -176,8 +176,8 @@ func (z *Zone) Guest() *Zone {
 	return &guest
 }
 
-// Signed returns the zone for comparison with a server that serves it signed: serial and signing records do not
-// count (S6.14).
+// Signed returns the zone for comparison with a server of the signed zone: serial and signing records do not count
+// (S6.14).
 func (z *Zone) Signed() *Zone {
 	signed := *z
 	signed.signed, signed.sets = true, maps.Clone(z.sets)
@@ -196,7 +196,7 @@ func (s set) withSerial(at serial.Serial) set {
 	return s
 }
 
-// hasOtherSerial reports whether the server counts its own serials.
+// hasOtherSerial reports whether the server has serials of its own.
 func (z *Zone) hasOtherSerial() bool { return z.guest || z.signed }
 
 func (z *Zone) isOwnOfServer(k key) bool {
@@ -216,8 +216,8 @@ func isOwnOfHost(k key, apex name.Name) bool {
 // Len is the number of RRsets.
 func (z *Zone) Len() int { return len(z.sets) }
 
-// Compare transfers the zone from server, HOST:PORT, or queries each RRset after a refusal. With a key, questions
-// are signed and answers must be.
+// Compare transfers the zone from server, HOST:PORT, or queries each RRset after a refusal. With a key, questions are
+// signed, and answers must be.
 func (z *Zone) Compare(ctx context.Context, server string, key *transfer.Key) Report {
 	text, err := transfer.Receive(ctx, transfer.Source{Server: server, Zone: z.FQDN, Key: key})
 	if err == nil {
@@ -270,7 +270,7 @@ func (z *Zone) compareWith(server, by string, got *Zone) Report {
 	return r
 }
 
-// Judge sets State to Differs if the serial is the zone's but the records differ.
+// Judge sets State to Differs if the serial is the zone's, but the records differ.
 func (r *Report) Judge() {
 	if r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) > 0 {
 		r.State = Differs

@@ -3,13 +3,13 @@
 
 // Package verify compares a name server with the content of a zone.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Server and zone are parsed by the same reader: owner, type, TTL and each value count, spelling does not.
 //  2. If a server refuses transfers, each RRset is queried, and the report tells: other data is unseen.
 //  3. An unreachable server, or an answer without a required signature, is Failed.
 //
-// It does not know the source of the zone, and changes nothing.
+// Out of scope: the source of the zone, and writes.
 //
 // Read compare.go first, then questions.go.
 package verify

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// number is the next release's, with -dev. In a release the linker sets the tag's (hack/build-release.sh refuses
-// another).
+// number is the next release's version, with -dev. In a release the linker sets the tag's (hack/build-release.sh
+// refuses another).
 var number = "0.5.0-dev"
 
-// go install of a tag has no linker flags, but build info has the module's version.
+// go install of a tag sets no linker flags, but build info has the module's version.
 func init() {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "kubi.zone/kubizone" && info.Main.Version+"-dev" == "v"+number {
 		number = strings.TrimSuffix(number, "-dev")

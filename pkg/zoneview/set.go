@@ -19,28 +19,28 @@ import (
 )
 
 var (
-	// ErrTrimmed: the kept steps do not reach a serial, or the zone never had it.
+	// ErrTrimmed is for a serial that the kept steps do not reach, or the zone never had.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
-	// ErrUnknown: the Set lacks a zone with this UID.
+	// ErrUnknown is for a UID that the Set lacks.
 	ErrUnknown = errors.New("no such zone in this view")
-	// ErrGone: the zone was removed during a wait.
+	// ErrGone is for a zone removed during a wait.
 	ErrGone = errors.New("the zone was removed")
 )
 
-// Config of a Set; the zero value is usable.
+// Config configures a Set. The zero value is usable.
 type Config struct {
-	// Retain bounds a zone's steps; 0: 1000.
+	// Retain bounds a zone's steps. 0: 1000.
 	Retain int
 	// Octets bounds the names and data of a zone's steps; 0: 8 MiB.
 	Octets int
-	// Total bounds the octets of all zones' steps; the oldest go first. 0: 256 MiB.
+	// Total bounds the octets of all zones' steps. The oldest are dropped first. 0: 256 MiB.
 	Total int
 	// Age bounds a step's age relative to the newest, in seconds; 0: seven days.
 	Age int64
 }
 
-// Within returns the Config of a process with that much memory, in octets, 0 if unknown: an eighth for the steps of
-// all zones.
+// Within returns the Config of a process with that memory, in octets or 0 if unknown: an eighth is for all zones'
+// steps.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -52,21 +52,21 @@ func Within(memory uint64) Config {
 type Set struct {
 	config Config
 
-	// changing is held during Put, Apply or Remove; mu guards the fields below, briefly. Lock changing first.
+	// changing is held during Put, Apply and Remove. mu guards the fields below, briefly. Lock changing first.
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum is the octets of all zones' steps; swept the time of the step at the last search for old ones.
+	// sum is the octets of all zones' steps, swept the newest step's time at the last search for old steps.
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has other zones settled under a name, its next owners.
+	// hidden has other zones settled under a name, which get it next.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
 }
 
-// held is replaced, never modified.
+// held is a zone. It is replaced, never modified.
 type held struct {
 	newest *Snapshot
 	// settled is nil before the zone first settles.
@@ -96,7 +96,7 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a listing's snapshot. Its steps stay if they lead there, and a settled snapshot if this is
+// Put replaces a zone by a listing's snapshot. Its steps are kept if they lead there, and a settled snapshot if this is
 // unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
@@ -114,7 +114,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone with an earlier delivered state (S7.2, S7.5): steps lead from settled to snapshot.
+// PutUnsettled adds a zone with an earlier settled state (S7.2, S7.5). steps lead from settled to snapshot.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -123,10 +123,10 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal, as a whole or not at all. Steps up to the zone's N are skipped. first
-// is the identity of a zone created by the first step.
+// Apply applies a transaction of the journal, as a whole or not at all. Steps up to the zone's N are skipped. If the
+// first step creates the zone, first is its identity.
 //
-// The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. In both cases, Put a listing.
+// The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. Then the caller puts a listing.
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -191,8 +191,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps and drops the oldest beyond the bounds. Slices handed to readers stay valid; dropped steps
-// are freed by the slice's next growth. Above Octets, an eighth more is dropped: copies stay rare.
+// keepSteps appends steps and drops the oldest beyond the bounds. Slices of readers stay valid. Dropped steps are freed
+// by the slice's next growth. Above Octets, an eighth more is dropped, to keep copies rare.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -217,8 +217,8 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 // ageEvery is the time between searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps too old relative to now, the time of the newest step. Beyond Total it drops the oldest of
-// all zones, and an eighth more: few steps then search all zones.
+// boundSteps drops steps too old relative to now, the time of the newest step. Beyond Total it drops the oldest of all
+// zones, and an eighth more, so few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -321,7 +321,7 @@ const (
 	rowOctets  = 40
 )
 
-// Remove removes a zone, if there.
+// Remove removes a zone, if present.
 func (v *Set) Remove(uid string) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -342,7 +342,7 @@ func (v *Set) removeZone(uid string) {
 	delete(v.zones, uid)
 	v.sum -= known.octets
 	v.removeName(uid, known.settled)
-	v.tellSubscribers(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
+	v.notifySubscribers(Event{Zone: known.newest.zone, Gone: true, Last: known.settled})
 }
 
 func (v *Set) held(uid string) *held {
@@ -364,7 +364,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name has it: another has given the name up in an unsettled step.
+			// The last zone to settle under a name has the name: another zone has given it up in an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -373,7 +373,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 		}
 	}
 	v.wakeWaiters(zone.UID)
-	v.tellSubscribers(Event{Zone: zone})
+	v.notifySubscribers(Event{Zone: zone})
 }
 
 func (v *Set) removeName(uid string, settled *Snapshot) {
@@ -416,8 +416,8 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled zone of exactly this name. A zone that ended and came back under another name keeps the
-// former until it settles.
+// Find returns the settled zone of exactly this name. A zone that ended and returned under another name keeps the
+// former name until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -462,8 +462,8 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps between two serials, oldest first; until 0 means the newest. Equal serials have no step.
-// ErrTrimmed: a serial is not among the kept steps, or until is before since.
+// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. Equal serials
+// have no step. ErrTrimmed: a serial is not among the kept steps, or until is before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
@@ -508,8 +508,8 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as entries, a change per step. The work grows with since's distance from the newest
-// serial, unless the fqdn or the zone's TTL changed in between (StepChange).
+// EntryChanges returns Changes as entries, a change per step. Its cost grows with the steps after since, unless the
+// fqdn or the zone's TTL changed in between (StepChange).
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err
@@ -532,7 +532,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns steps as changes of entries, a change per step. after is the state after the last.
+// Resolve returns steps as changes of entries, a change per step. after is the snapshot after the last step.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

@@ -51,21 +51,21 @@ type Snapshot struct {
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// Snapshots share nodes, left to the garbage collector. A free list would cost 256 octets a zone for nothing.
+	// Snapshots share nodes, left to the garbage collector. A free list would waste 256 octets a zone.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot unlike its own state. Nothing
-// was changed; rebuild the view from a listing.
+// ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not match its state.
+// Nothing was changed. Put a listing.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns a listing's snapshot. sets come in any order, each owner and type once; unsorted Data is
-// copied. n is the N of the last step. Prove checks state.
+// NewSnapshot returns the snapshot of a listing. sets have any order, each owner and type once; unsorted Data is
+// copied. n is the number of the last step. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -94,7 +94,7 @@ func (s *Snapshot) Serial() serial.Serial { return s.serial }
 // N returns the number of the last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State returns the claimed content state (S6.7), checked by every step and by Prove.
+// State returns the claimed content state (S6.7), which every step and Prove check.
 func (s *Snapshot) State() sethash.State { return s.state }
 
 // Hash returns status.hash at this serial (S6.7).
@@ -106,11 +106,11 @@ func (s *Snapshot) Len() int { return s.rows }
 // EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements per Update: at 9 µs each, the call is negligible.
+// proveChunk is the number of elements per Update, at 9 µs each, the call is negligible.
 const proveChunk = 1024
 
-// Prove computes the content state from all rows and explicit TTLs, 9 µs each, on all processors. The error: it is
-// not State.
+// Prove computes the content state from all rows and explicit TTLs, 9 µs each, on all processors. It fails if the
+// result is not State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -152,7 +152,7 @@ const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader of a single name must not pay for a stretch.
+		// A reader of a single name must not pay for more.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
@@ -176,7 +176,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets touches RRsets, scattered in a large zone's memory: the processor waits for all at once.
+// prefetchRRsets reads RRsets, scattered in a large zone's memory, so that the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -207,7 +207,7 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// published adds the RRsets of nameServers (S6.2).
+// published returns an RRset, with nameServers' (S6.2).
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -226,8 +226,8 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries from the first at or after n on, to continue a listing; with the SOA for the zero
-// Name, the apex and names before.
+// EntriesFrom yields the entries at and after the name n, to continue a listing. For the zero Name, the apex and names
+// before, it yields all.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -334,7 +334,7 @@ func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
 	return entries
 }
 
-// String is for messages: fqdn, view if any, and UID.
+// String returns fqdn, view if any, and UID, for messages.
 func (s *Snapshot) String() string {
 	if s.zone.View == "" {
 		return fmt.Sprintf("zone %s (uid %s)", s.header.FQDN, s.zone.UID)

@@ -46,7 +46,7 @@ func TestApply_misfits(t *testing.T) {
 	inherit, n5 := content.InheritTTL(), content.ExplicitTTL(5)
 	for what, damage := range map[string]struct {
 		change func(*content.Step)
-		says   string
+		want   string
 	}{
 		"gap":                 {func(s *content.Step) { s.N++ }, "the zone is at step 1 and needs 2"},
 		"again":               {func(s *content.Step) { s.N-- }, "needs 2"},
@@ -84,7 +84,7 @@ func TestApply_misfits(t *testing.T) {
 			if err == nil {
 				t.Fatalf("applied:\n%s", zoneText(next))
 			}
-			for _, want := range []string{"example.org.", "uid-1", fmt.Sprint("step ", step.N), damage.says} {
+			for _, want := range []string{"example.org.", "uid-1", fmt.Sprint("step ", step.N), damage.want} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q does not say %q", err, want)
 				}

@@ -59,17 +59,17 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event: a zone changed or is gone. Subscribers ask the Set for the change. Last is the last settled snapshot of a
-// gone zone.
+// Event reports that a zone changed or is gone. Subscribers read the change from the Set. Last is the last settled
+// snapshot of a gone zone.
 type Event struct {
 	Zone Zone
 	Gone bool
 	Last *Snapshot
 }
 
-// Subscribe returns a channel of events from now on, and a function that ends the subscription and closes the
-// channel. Unreceived events of a zone are merged: a slow receiver misses no state and delays no other. Subscribe
-// first, then iterate over All.
+// Subscribe returns a channel of events from now on, and a function that ends the subscription and closes the channel.
+// Unreceived events of a zone are merged: a slow receiver misses no state and delays no other. Subscribe first, then
+// iterate over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)
@@ -88,8 +88,8 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// tellSubscribers is called with mu held, after the change.
-func (v *Set) tellSubscribers(event Event) {
+// notifySubscribers is called with mu held, after the change.
+func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)
 	}

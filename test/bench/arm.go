@@ -148,7 +148,7 @@ func (w *apiBatch) remove(ctx context.Context, i int) error {
 	return w.client.KubizoneV1alpha1().Records(recordNamespace).Delete(ctx, w.records[i].Name, metav1.DeleteOptions{})
 }
 
-// between reads the newest revision from the watch cache, which waits for it.
+// between waits until the watch cache has the newest revision.
 func (w *apiBatch) between(ctx context.Context) error {
 	youngest := w.last[0]
 	for _, r := range w.last[1:] {

@@ -3,7 +3,7 @@
 
 // Command bench (`make bench`) measures the cost of the ledger: writes through it against the same server without.
 //
-// It promises:
+// Guarantees:
 //
 // (1) Ratios are of pairs: arms alternate within every round, each with a separate etcd on the same disk, and the
 // medians of rounds are reported. A time alone describes only the machine.
@@ -15,7 +15,7 @@
 //
 // (4) Measurements are kept as JSON lines and compared with the last kept run.
 //
-// It does not know how the ledger works.
+// Out of scope: how the ledger works.
 //
 // Read first: run.go (the measurements, in order), then arm.go (the compared arms), then docs/performance.md for the
 // figures.

@@ -35,7 +35,7 @@ func defaultPlan() plan {
 const fewestRounds = 3
 
 func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, err error) {
-	say := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
+	printf := func(format string, args ...any) { fmt.Fprintf(log, "bench: "+format+"\n", args...) }
 	dir, err := os.MkdirTemp(p.Dir, "kubizone-bench-")
 	if err != nil {
 		return nil, err
@@ -61,16 +61,16 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, e
 	started := func(one *process) { running = append(running, one) }
 
 	results := figures.New(0)
-	say("starting servers in %s", dir)
+	printf("starting servers in %s", dir)
 	s, err := newStage(ctx, dir, p.SlowDisk, started)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.measureWrites(ctx, p, results, say); err != nil {
+	if err := s.measureWrites(ctx, p, results, printf); err != nil {
 		return nil, err
 	}
 	if p.Profiles != "" {
-		if err := s.takeProfiles(ctx, p, say); err != nil {
+		if err := s.takeProfiles(ctx, p, printf); err != nil {
 			return nil, err
 		}
 	}
@@ -79,14 +79,14 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, e
 }
 
 // measureWrites begins each round with a different arm: disturbances of the machine meet all.
-func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, say func(string, ...any)) error {
+func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, printf func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {
 		if round > fewestRounds && time.Since(began) > p.Time {
-			say("no time for more than %d rounds", round-1)
+			printf("no time for more than %d rounds", round-1)
 			break
 		}
-		say("round %d of %d, load %s", round, p.Rounds, figures.LoadAverage())
+		printf("round %d of %d, load %s", round, p.Rounds, figures.LoadAverage())
 		for _, l := range p.Load {
 			n := l.Writes
 			if round == 0 { // round 0 warms up connections, indexes and heap
@@ -126,7 +126,7 @@ func (s *stage) indexOf(a *arm) int {
 }
 
 // takeProfiles runs further rounds: profiling would disturb.
-func (s *stage) takeProfiles(ctx context.Context, p plan, say func(string, ...any)) error {
+func (s *stage) takeProfiles(ctx context.Context, p plan, printf func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {
 			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(a.name, " ", "-"), l.Callers)
@@ -148,6 +148,6 @@ func (s *stage) takeProfiles(ctx context.Context, p plan, say func(string, ...an
 			return err
 		}
 	}
-	say("profiles of the servers and their etcds are in %s", p.Profiles)
+	printf("profiles of the servers and their etcds are in %s", p.Profiles)
 	return nil
 }

@@ -14,7 +14,7 @@ var operations = []string{"create", "update", "delete"}
 
 type sample struct {
 	rate     float64 // writes/s
-	p50, p99 float64
+	p50, p99 float64 // milliseconds
 	// By write. txns and ranges are calls to etcd; bytes are of its log.
 	txns, ranges, fsyncs, bytes float64
 	// mallocs, allocated bytes and CPU time (µs) are the server's; memberCPU is etcd's.
@@ -37,7 +37,7 @@ func (a *arm) measureOperation(ctx context.Context, clients, n int, do func(ctx 
 			return s, err
 		}
 	}
-	took, total, err := figures.Callers(ctx, clients, n, do)
+	elapsed, total, err := figures.Callers(ctx, clients, n, do)
 	if err != nil {
 		return s, err
 	}
@@ -57,7 +57,7 @@ func (a *arm) measureOperation(ctx context.Context, clients, n int, do func(ctx 
 	log = log.subtractLog(logBefore)
 	each := func(v float64) float64 { return v / float64(n) }
 	return sample{
-		rate: float64(n) / total.Seconds(), p50: figures.Quantile(took, 0.50), p99: figures.Quantile(took, 0.99),
+		rate: float64(n) / total.Seconds(), p50: figures.Quantile(elapsed, 0.50), p99: figures.Quantile(elapsed, 0.99),
 		txns: each(log.txns), ranges: each(log.ranges), fsyncs: each(log.fsyncs), bytes: each(log.bytes),
 		mallocs: each(float64(after.Mallocs - before.Mallocs)), allocated: each(float64(after.AllocBytes - before.AllocBytes)),
 		cpu: each(float64((after.CPU - before.CPU).Microseconds())), memberCPU: each(float64((memberAfter.CPU - memberBefore.CPU).Microseconds())),

@@ -3,14 +3,14 @@
 
 // Package bindcartest is a double of bindcar in front of a real named. The crate itself takes minutes to build.
 //
-// It promises:
+// Guarantees:
 //
 //	D1. The double has the defects that clients must handle: a POST of an existing zone destroys file and journal,
 //	    a DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
 //
 //	D2. The double counts destroyed zones.
 //
-// It does not know the routes of records and DNSSEC: Kubizone's client calls none.
+// Out of scope: the routes of records and DNSSEC: Kubizone's client calls none.
 //
 // Read bindcar.go.
 package bindcartest

@@ -152,21 +152,21 @@ func TestACMEPage_isTrue(t *testing.T) {
 				return strings.Contains(postChallenge(t, c, solver, "Present", "team-a", www), succeeds)
 			})
 			for _, action := range []string{"Present", "CleanUp"} {
-				if said := postChallenge(t, c, solver, action, "team-a", deeper); !strings.Contains(said, succeeds) {
-					t.Errorf("%s at %s, as the page says: %s", action, deeper, said)
+				if message := postChallenge(t, c, solver, action, "team-a", deeper); !strings.Contains(message, succeeds) {
+					t.Errorf("%s at %s, as the page says: %s", action, deeper, message)
 				}
 			}
 		}
-		if said := run(step.Line, ""); strings.TrimSpace(step.Output) != "" && said != step.Output {
-			t.Errorf("$ %s%s\nthe page has\n%s", step.Line, said, step.Output)
+		if message := run(step.Line, ""); strings.TrimSpace(step.Output) != "" && message != step.Output {
+			t.Errorf("$ %s%s\nthe page has\n%s", step.Line, message, step.Output)
 		}
 		if strings.Contains(step.Line, "delete records") {
 			if left := run("kubectl -n team-a get records -o name", ""); left != "" {
 				t.Errorf("there is still %s", left)
 			}
 			// The Challenge is found again.
-			if said := postChallenge(t, c, solver, "CleanUp", "team-a", www); !strings.Contains(said, succeeds) {
-				t.Errorf("a challenge that is gone is not cleaned up: %s", said)
+			if message := postChallenge(t, c, solver, "CleanUp", "team-a", www); !strings.Contains(message, succeeds) {
+				t.Errorf("a challenge that is gone is not cleaned up: %s", message)
 			}
 		}
 	}

@@ -66,8 +66,8 @@ func TestAudit_saysWhoDidWhat(t *testing.T) {
 	run := func(object string) string {
 		command := exec.CommandContext(ctx, c.kubectl, "--kubeconfig", kubeconfig, "create", "-n", namespace, "-f", "-")
 		command.Stdin = strings.NewReader("{apiVersion: kubi.zone/v1alpha1, " + object)
-		said, _ := command.CombinedOutput()
-		return string(said)
+		output, _ := command.CombinedOutput()
+		return string(output)
 	}
 	run(`kind: Zone, metadata: {name: audited-zone}, spec: {domainName: audited.example.,
   delegations: [{namespace: audited, records: [{pattern: "*.dev"}]}]}}`)

@@ -163,12 +163,12 @@ func (m *certManager) findChallenge(namespace, name, field string) string {
 
 func (m *certManager) waitForReason(namespace, name, why string) {
 	m.t.Helper()
-	var said string
+	var message string
 	waitUntil(m.t, namespace+" is told "+why, func() bool {
-		said = m.findChallenge(namespace, name, ".status.reason")
-		return strings.Contains(said, why)
+		message = m.findChallenge(namespace, name, ".status.reason")
+		return strings.Contains(message, why)
 	})
-	m.t.Logf("%s, %s: %s", namespace, name, said)
+	m.t.Logf("%s, %s: %s", namespace, name, message)
 }
 
 // S13.1, S13.10, S13.11, S13.12, S13.13: the real cert-manager, with the chart's rights, gets and renews certificates

@@ -243,8 +243,8 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 			continue
 		}
 		// The request names the namespace, so the answer may too.
-		said := strings.ReplaceAll(err.Error(), `in the namespace "`+n.secret+`"`, "")
-		if strings.Contains(said, n.secret) || strings.Contains(said, "192.0.2.") {
+		message := strings.ReplaceAll(err.Error(), `in the namespace "`+n.secret+`"`, "")
+		if strings.Contains(message, n.secret) || strings.Contains(message, "192.0.2.") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -301,7 +301,7 @@ func TestConfinement_nobodyReadsForeignNames(t *testing.T) {
 func errorOf[T any](_ T, err error) error { return err }
 
 // A user without the right gets the same refusal for an existing and a missing object (attack 48).
-func TestConfinement_refusalsTellNothingOfWhatIsThere(t *testing.T) {
+func TestConfinement_refusalsRevealNothing(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)
 	n := c.makeNeighbours(ctx, t, "prober", "quiet")

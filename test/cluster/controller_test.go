@@ -109,7 +109,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	hook := must.Get(rig.FreePort())(t)
 	webhookServer := must.Get(rig.WebhookServer(ctx, dir))(t)
 	runBeside(t, webhookServer, "--listen", hook.String(), "--hmac-secret-file", secret, "--zone-file", "delivered.example="+file, "--zone-check=", "--zone-reload=")
-	stands := func(text string) func() bool {
+	isPresent := func(text string) func() bool {
 		return func() bool {
 			now, err := os.ReadFile(file)
 			return err == nil && strings.Contains(string(now), text)
@@ -141,7 +141,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	waitUntil(t, "the class says that it may not read the Secret", func() bool {
 		return strings.Contains(kubectl("", "get", "dnsclass", "delivered", "-o", "wide"), "SecretNotFound")
 	})
-	if stands("www")() {
+	if isPresent("www")() {
 		t.Error("something went out unsigned")
 	}
 	if err := c.kube.Grant(ctx, namespace, "system:serviceaccount:"+kuberig.InstallNamespace+":kubizone-controller", rbacv1.PolicyRule{
@@ -154,7 +154,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		kubectl("", "wait", "-n", namespace, "--for=condition=Ready", "zone/main", "record/www", "--timeout=2m")
 	}
 	wait()
-	if !stands("192.0.2.1")() {
+	if !isPresent("192.0.2.1")() {
 		t.Error("Ready, and not there")
 	}
 
@@ -181,7 +181,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	<-leader.done
 	kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"192.0.2.3"}}`)
 	wait()
-	if !strings.Contains(other.readOutput(), "\nleading") || !stands("192.0.2.3")() || stands("192.0.2.2")() {
+	if !strings.Contains(other.readOutput(), "\nleading") || !isPresent("192.0.2.3")() || isPresent("192.0.2.2")() {
 		t.Error("the other did not take over")
 	}
 
@@ -205,7 +205,7 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	// The namespace goes with all objects, and with the data at the provider (S8.4, S8.5).
 	start()
 	kubectl("", "delete", "namespace", namespace, namespaceTimeout)
-	if stands("www")() {
+	if isPresent("www")() {
 		t.Error("the namespace is gone, and its data is not")
 	}
 	kubectl("", "delete", "dnsclass", "delivered", "--timeout=2m")

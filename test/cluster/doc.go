@@ -4,7 +4,7 @@
 // Package cluster runs `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on identity,
 // webhooks, replicas, etcd's security, and outages of server or kube-apiserver.
 //
-// It promises:
+// Guarantees:
 //  1. Every story in testdata runs twice through the aggregator, as system:masters and as a tenant with rights in
 //     two namespaces.
 //  2. A story has its own namespaces and domain.
@@ -12,7 +12,7 @@
 //  4. Server and tenants have only the rights of artifacts/deploy.
 //  5. A story waits for observable facts, and never sleeps.
 //
-// It does not know any package of the module but test/rig: it builds cmd/kubizone.
+// Out of scope: any package of the module but test/rig: it builds cmd/kubizone.
 //
 // Read cluster_test.go for the setup, story_test.go for the commands of stories, then testdata/delegate.txtar.
 package cluster

@@ -141,7 +141,7 @@ func findLegible(t *testing.T, dir string, words []string) (found []string) {
 // With --encryption-provider-config, etcd's files reveal no zone data and no metadata except names, which are in
 // keys, as for an encrypted Secret. A server with the key reads the data after a restart; a server without the key
 // exits.
-func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
+func TestEtcd_filesRevealNoDataOfAnEncryptedZone(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, 2*waitTimeout)
 	const namespace = "vault"
@@ -159,7 +159,7 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 	const object = "zpublicname"
 	fill := func(objects *dynamic.DynamicClient) {
 		t.Helper()
-		ours := objects.Resource(records).Namespace(namespace)
+		kubizone := objects.Resource(records).Namespace(namespace)
 		zone := zoneObject(namespace, "zone", "zpublicapex.example.", everyName(namespace))
 		record := recordObject(namespace, object, "zpublicowner.zpublicapex.example.")
 		record.SetAnnotations(map[string]string{"note": "zsecretmark"})
@@ -173,9 +173,9 @@ func TestEtcd_filesTellNoDataOfAnEncryptedZone(t *testing.T) {
 		gone.Object["spec"].(map[string]any)["type"] = "TXT"
 		gone.Object["spec"].(map[string]any)["rdata"] = `"zsecretgone"`
 		for _, record := range []*unstructured.Unstructured{record, alias, gone} {
-			must.Get(ours.Create(ctx, record, metav1.CreateOptions{}))(t)
+			must.Get(kubizone.Create(ctx, record, metav1.CreateOptions{}))(t)
 		}
-		must.Succeed(t, ours.Delete(ctx, "gone", metav1.DeleteOptions{}))
+		must.Succeed(t, kubizone.Delete(ctx, "gone", metav1.DeleteOptions{}))
 	}
 	fill(c.connectDirectly(t, server))
 	_, aggregated := makeClients(t, c.kube.Admin())

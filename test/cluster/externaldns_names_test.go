@@ -168,8 +168,8 @@ func TestExternalDNS_failsNoCycleForARefusal(t *testing.T) {
 		return p.readMetric(`external_dns_source_records{record_type="a"}`) == 2 &&
 			p.readMetric(`external_dns_controller_verified_records{record_type="a"}`) == 1
 	})
-	if said := failedInARow.FindString(p.external.Log()); said != "" {
-		t.Errorf("a cycle has failed: %s", said)
+	if message := failedInARow.FindString(p.external.Log()); message != "" {
+		t.Errorf("a cycle has failed: %s", message)
 	}
 	p.waitForRecords(a, "web.a.soft.example lb.example.net.")
 	events := must.Get(p.core.CoreV1().Events("").List(t.Context(), metav1.ListOptions{}))(t)

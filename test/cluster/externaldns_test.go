@@ -412,11 +412,11 @@ var failedInARow = regexp.MustCompile(`(succeeded after|soft errors:) (\d+)`)
 
 func (p *pair) countFailures() (failed int, over bool) {
 	p.t.Helper()
-	said := failedInARow.FindAllStringSubmatch(p.external.Log(), -1)
-	if len(said) == 0 {
+	counted := failedInARow.FindAllStringSubmatch(p.external.Log(), -1)
+	if len(counted) == 0 {
 		return 0, false
 	}
-	last := said[len(said)-1]
+	last := counted[len(counted)-1]
 	return must.Get(strconv.Atoi(last[2]))(p.t), strings.HasPrefix(last[1], "succeeded")
 }
 

@@ -127,7 +127,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		with    *tls.Certificate
 		headers []string
 		want    int
-		says    string
+		text    string
 	}{
 		// The right callers get an answer.
 		{"a master is let in", direct, who.admin, nil, 200, "RecordList"},
@@ -158,8 +158,8 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 		{"43 through kube-apiserver, nobody", aggregated, nil, forged, 403, `User \"system:anonymous\" cannot list`},
 	} {
 		got, err := c.sendRaw(ctx, attack.at, attack.with, records, attack.headers...)
-		if err != nil || got.status != attack.want || !strings.Contains(got.body, attack.says) {
-			t.Errorf("%s: %d %s, %v; want %d %s", attack.name, got.status, got.body, err, attack.want, attack.says)
+		if err != nil || got.status != attack.want || !strings.Contains(got.body, attack.text) {
+			t.Errorf("%s: %d %s, %v; want %d %s", attack.name, got.status, got.body, err, attack.want, attack.text)
 		}
 	}
 

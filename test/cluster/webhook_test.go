@@ -176,16 +176,16 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	kubeconfig := must.Get(c.makeTenant(ctx, namespace, "hooks-user", "hooks.example."))(t)
 	_, tenant := makeClients(t, must.Get(kuberig.ClientConfig(kubeconfig))(t))
 	typed, _ := makeClients(t, c.kube.Admin())
-	ours := tenant.Resource(records).Namespace(namespace)
+	kubizone := tenant.Resource(records).Namespace(namespace)
 	must.Get(tenant.Resource(zones).Namespace(namespace).Create(ctx, zoneObject(namespace, "zone", "hooks.example.", everyName(namespace)),
 		metav1.CreateOptions{}))(t)
 	r := startReviewer(t)
 	r.registerWebhooks(ctx, t, typed, namespace)
 
-	dryRun := func(address string) error { return createAt(ctx, ours, "probe", address, metav1.DryRunAll) }
+	dryRun := func(address string) error { return createAt(ctx, kubizone, "probe", address, metav1.DryRunAll) }
 	waitAnswer(ctx, t, "validating webhook", func() error { return dryRun("203.0.113.1") }, func(err error) bool { return err != nil && strings.Contains(err.Error(), refusal) })
 	waitAnswer(ctx, t, "mutating webhook", func() error {
-		record, err := ours.Create(ctx, recordObject(namespace, "probe", "probe.hooks.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		record, err := kubizone.Create(ctx, recordObject(namespace, "probe", "probe.hooks.example."), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil && record.GetLabels()[reviewed] != "yes" {
 			err = errors.New("it has not the label")
 		}
@@ -193,12 +193,12 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	}, func(err error) bool { return err == nil })
 
 	// Mutated on creation: the answer, the stored object, the label index and the zone agree.
-	must.Succeed(t, createAt(ctx, ours, "www", "192.0.2.1"))
+	must.Succeed(t, createAt(ctx, kubizone, "www", "192.0.2.1"))
 	if asked := r.getLastRequest(t); asked.UserInfo.Username != "hooks-user" || asked.Namespace != namespace || asked.Name != "www" ||
 		asked.Resource.Resource != "records" || asked.Operation != admissionv1.Create {
 		t.Errorf("asked of %s %s/%s %s by %q", asked.Resource.Resource, asked.Namespace, asked.Name, asked.Operation, asked.UserInfo.Username)
 	}
-	labelled, err := ours.List(ctx, metav1.ListOptions{LabelSelector: reviewed + "=yes"})
+	labelled, err := kubizone.List(ctx, metav1.ListOptions{LabelSelector: reviewed + "=yes"})
 	if err != nil || len(labelled.Items) != 1 || rdataOf(&labelled.Items[0]) != "198.51.100.1" {
 		t.Fatalf("%v, %v", labelled, err)
 	}
@@ -212,13 +212,13 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 		}
 		c.zoneHas(ctx, t, namespace, map[string]string{"www": "198.51.100.1"}, serial)
 	}
-	denied("create", createAt(ctx, ours, "foreign", "203.0.113.1"))
-	_, err = ours.Patch(ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"203.0.113.1"}}`), metav1.PatchOptions{})
+	denied("create", createAt(ctx, kubizone, "foreign", "203.0.113.1"))
+	_, err = kubizone.Patch(ctx, "www", types.MergePatchType, []byte(`{"spec":{"rdata":"203.0.113.1"}}`), metav1.PatchOptions{})
 	denied("patch", err)
 
 	// failurePolicy Fail names the webhook, and nothing is written.
 	r.Close()
-	for what, err := range map[string]error{"create": createAt(ctx, ours, "later", "192.0.2.7"), "dry run": dryRun("192.0.2.7")} {
+	for what, err := range map[string]error{"create": createAt(ctx, kubizone, "later", "192.0.2.7"), "dry run": dryRun("192.0.2.7")} {
 		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "mutate.hooks.example"`) {
 			t.Errorf("%s with the webhook down: %v", what, err)
 		}
@@ -237,7 +237,7 @@ func TestWebhooks_judgeAndChangeRecords(t *testing.T) {
 	waitAnswer(ctx, t, "both webhooks ignored", func() error { return dryRun("192.0.2.7") }, func(err error) bool { return err == nil })
 	// Ignored webhooks neither change nor refuse an object.
 	for name, address := range map[string]string{"plain": "192.0.2.1", "foreign": "203.0.113.1"} {
-		if err := createAt(ctx, ours, name, address); err != nil {
+		if err := createAt(ctx, kubizone, name, address); err != nil {
 			t.Error(err)
 		}
 	}

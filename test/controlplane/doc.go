@@ -4,7 +4,7 @@
 // Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller,
 // for tests of Go modules that link none of these: cmd/kubizone-gardener.
 //
-// It promises:
+// Guarantees:
 //
 //  1. When ready, the command prints the path of the administrator's kubeconfig.
 //  2. Each line of input is a command, answered with "done" or the error. "stop" ends Kubizone's server, "start"
@@ -12,7 +12,7 @@
 //     zone; the BIND's address follows "done".
 //  3. The end of input ends all processes and removes the files.
 //
-// It does not know the code under test.
+// Out of scope: the code under test.
 //
 // Read main.go.
 package main

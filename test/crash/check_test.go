@@ -31,11 +31,11 @@ import (
 )
 
 // runFsck: clean also means that nothing is owed.
-func (w *world) runFsck(ctx context.Context, e *etcd) (said string, clean, settled bool) {
+func (w *world) runFsck(ctx context.Context, e *etcd) (message string, clean, settled bool) {
 	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()},
 		e.access...)...).CombinedOutput()
-	said = strings.TrimSpace(string(out))
-	return said, err == nil, err == nil && strings.HasSuffix(said, "clean; no work is pending")
+	message = strings.TrimSpace(string(out))
+	return message, err == nil, err == nil && strings.HasSuffix(message, "clean; no work is pending")
 }
 
 // checkAll ends the load and checks the store, the records against acknowledged writes (H1), and servers and a
@@ -53,12 +53,12 @@ func (w *world) checkAll(ctx context.Context, t *testing.T, l *load, e *etcd, se
 func (w *world) waitForCascades(ctx context.Context, t *testing.T, e *etcd) {
 	t.Helper()
 	until(ctx, t, "the store is clean and cascades end", func() error {
-		said, clean, settled := w.runFsck(ctx, e)
+		message, clean, settled := w.runFsck(ctx, e)
 		if !clean && ctx.Err() == nil {
-			t.Fatalf("fsck:\n%s", keepLastLines(said, 40))
+			t.Fatalf("fsck:\n%s", keepLastLines(message, 40))
 		}
 		if !settled {
-			return errors.New(keepLastLines(said, 10))
+			return errors.New(keepLastLines(message, 10))
 		}
 		return nil
 	})
@@ -211,14 +211,14 @@ type primary struct {
 	dns string
 	cmd *exec.Cmd
 
-	mu   sync.Mutex
-	said bytes.Buffer
+	mu     sync.Mutex
+	output bytes.Buffer
 }
 
 func (p *primary) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.Write(b)
+	return p.output.Write(b)
 }
 
 func (p *primary) killPrimary() {
@@ -244,9 +244,9 @@ func (w *world) startPrimary(ctx context.Context, t *testing.T, from *replica, f
 	until(ctx, t, "the primary is ready", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		found := readyLine.FindSubmatch(p.said.Bytes())
+		found := readyLine.FindSubmatch(p.output.Bytes())
 		if found == nil {
-			return errors.New(keepLastLines(p.said.String(), 5))
+			return errors.New(keepLastLines(p.output.String(), 5))
 		}
 		p.dns = string(found[1])
 		return nil

@@ -4,7 +4,7 @@
 // Package crash breaks the environment of real servers while clients write: processes are killed and stopped at exact
 // places, etcd members die, disks fill, connections hang, clocks jump, stored bits flip.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Every fault has a number (F1 to F31). numbers_test.go names each one's test.
 //  2. After each fault, fsck is clean and nothing is owed, no acknowledged write is lost, no serial was used
@@ -14,7 +14,7 @@
 //     failure prints.
 //  5. Processes are ended by their own ids, and everything listens on loopback.
 //
-// It does not know the server's code: it builds cmd/kubizone and speaks the API, DNS and etcd's protocol.
+// Out of scope: the server's code: it builds cmd/kubizone and speaks the API, DNS and etcd's protocol.
 //
 // Read load_test.go for the clients, check_test.go for the invariants, then windows_test.go.
 package crash

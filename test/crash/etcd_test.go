@@ -108,11 +108,11 @@ type member struct {
 	memberConfig
 	clients, peers *proxy
 
-	mu    sync.Mutex
-	cmd   *exec.Cmd
-	ready chan struct{}
-	ended chan struct{}
-	said  strings.Builder
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	ready  chan struct{}
+	ended  chan struct{}
+	output strings.Builder
 }
 
 type etcd struct {
@@ -171,7 +171,7 @@ func (e *etcd) runMembers(ctx context.Context, t *testing.T) {
 			m.killMember()
 			if t.Failed() {
 				m.mu.Lock()
-				t.Logf("%s says:\n%s", m.Name, keepLastLines(m.said.String(), 20))
+				t.Logf("%s says:\n%s", m.Name, keepLastLines(m.output.String(), 20))
 				m.mu.Unlock()
 			}
 		}
@@ -206,7 +206,7 @@ func (m *member) startMember(t *testing.T) {
 		for lines := bufio.NewReader(wrong); ; {
 			line, err := lines.ReadString('\n')
 			m.mu.Lock()
-			m.said.WriteString(line)
+			m.output.WriteString(line)
 			m.mu.Unlock()
 			if err != nil && err != io.EOF {
 				return
@@ -227,7 +227,7 @@ func (m *member) waitReady(ctx context.Context, t *testing.T) {
 	select {
 	case <-m.ready:
 	case <-m.ended:
-		t.Fatalf("etcd member %s ended: %s", m.Name, m.said.String())
+		t.Fatalf("etcd member %s ended: %s", m.Name, m.output.String())
 	case <-ctx.Done():
 		t.Fatalf("etcd member %s is not ready", m.Name)
 	}

@@ -42,19 +42,19 @@ func (w *world) refusesWrites(ctx context.Context, t *testing.T, r *replica) {
 	until(ctx, t, "writes fail", func() error {
 		began := time.Now()
 		err := w.tryWrite(ctx, t, r)
-		took := time.Since(began)
+		elapsed := time.Since(began)
 		if err == nil {
 			return fmt.Errorf("a write was acknowledged")
 		}
-		if code := apierrors.ReasonForError(err); code != metav1.StatusReasonTimeout && code != metav1.StatusReasonServerTimeout && code != metav1.StatusReasonServiceUnavailable || took > allowed {
-			t.Fatalf("after %s (promised: %s) a write ends with %s: %v", took, promised, code, err)
+		if code := apierrors.ReasonForError(err); code != metav1.StatusReasonTimeout && code != metav1.StatusReasonServerTimeout && code != metav1.StatusReasonServiceUnavailable || elapsed > allowed {
+			t.Fatalf("after %s (promised: %s) a write ends with %s: %v", elapsed, promised, code, err)
 		}
-		t.Logf("after %s: %v", took.Round(time.Millisecond), err)
-		if took > promised {
+		t.Logf("after %s: %v", elapsed.Round(time.Millisecond), err)
+		if elapsed > promised {
 			if late++; late == 3 {
 				t.Fatalf("three writes took longer than %s", promised)
 			}
-			return fmt.Errorf("it took %s, promised is %s", took, promised)
+			return fmt.Errorf("it took %s, promised is %s", elapsed, promised)
 		}
 		return nil
 	})

@@ -96,8 +96,8 @@ func TestF17_restoredAsItWas(t *testing.T) {
 		}
 		return nil
 	})
-	if said, clean, _ := w.runFsck(ctx, e); !clean {
-		t.Errorf("fsck:\n%s", keepLastLines(said, 40))
+	if message, clean, _ := w.runFsck(ctx, e); !clean {
+		t.Errorf("fsck:\n%s", keepLastLines(message, 40))
 	}
 	w.expectAgreement(ctx, t, one)
 }

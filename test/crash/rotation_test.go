@@ -50,8 +50,8 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	defer believe(before)
 
 	next := must.Get(rig.NewAuthority("the next front proxy"))(t)
-	theirs := must.Get(must.Get(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
-	ours := must.Get(w.kube.FrontProxy())(t)
+	foreign := must.Get(must.Get(next.Client(kuberig.FrontProxyName))(t).TLS())(t)
+	own := must.Get(w.kube.FrontProxy())(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.kube.ClusterCA.PEM)
 	ask := func(as tls.Certificate) (int, error) { // on a new connection
@@ -69,10 +69,10 @@ func TestF26_frontProxyAuthorityChanges(t *testing.T) {
 	is := func(code int) {
 		t.Helper()
 		until(ctx, t, fmt.Sprintf("whom the next authority signed reads %d", code), func() error {
-			if have, err := ask(ours); err != nil || have != http.StatusOK {
+			if have, err := ask(own); err != nil || have != http.StatusOK {
 				t.Fatalf("whom the authority signed that stays reads %d, %v", have, err)
 			}
-			have, err := ask(theirs)
+			have, err := ask(foreign)
 			if err == nil && have != code {
 				err = fmt.Errorf("it reads %d", have)
 			}

@@ -60,13 +60,13 @@ func TestF06_twoServersOneZone(t *testing.T) {
 			})
 		}
 		all.Wait()
-		took := time.Since(began)
+		elapsed := time.Since(began)
 		grown := must.Get(l.clients[0].Zones(owner).Get(ctx, "one", metav1.GetOptions{}))(t).Status.Serial - before
 		if grown != int64(writes/8*8) {
 			t.Errorf("%d writes are %d serials", writes/8*8, grown)
 		}
-		t.Logf("%d servers: %.0f writes a second", len(servers), float64(writes)/took.Seconds())
-		rates[round] = float64(writes) / took.Seconds()
+		t.Logf("%d servers: %.0f writes a second", len(servers), float64(writes)/elapsed.Seconds())
+		rates[round] = float64(writes) / elapsed.Seconds()
 	}
 	if *soak > 0 && rates[1] < rates[0]/2 {
 		t.Errorf("two servers write %.0f a second, one alone %.0f", rates[1], rates[0])

@@ -64,8 +64,8 @@ func TestF30_bitFlippedInARecord(t *testing.T) {
 	until(ctx, t, "the primary has the zone", func() error { _, err := transferZone(before.dns, "one.test."); return err })
 
 	key, undo := flipBit(ctx, t, connectMembers(t, e.members[0]), stored+"kubi.zone/records/"+team+"/marked", "flipmarked")
-	if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, "/marked") {
-		t.Errorf("fsck does not say that %s is damaged:\n%s", key, said)
+	if message, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(message, "/marked") {
+		t.Errorf("fsck does not say that %s is damaged:\n%s", key, message)
 	}
 	one.startReplica(ctx, t)
 	zones := l.clients[0].Zones(owner)
@@ -117,8 +117,8 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 	until(ctx, t, "the primary has the zone", func() error { _, err := transferZone(follower.dns, "one.test."); return err })
 	write("marked", "flipmarked")
 	write("later", "later")
-	// told: servers and the primary answer the changes as written, or that the journal no longer has them.
-	told := func(when string) {
+	// reported: servers and the primary answer the changes as written, or that the journal no longer has them.
+	reported := func(when string) {
 		t.Helper()
 		answers := map[string]string{}
 		for n, from := range l.clients {
@@ -128,21 +128,21 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 		}
 		all, err := transferChanges(follower.dns, "one.test.", uint32(since))
 		answers["the primary"] = fmt.Sprintf("%v %v", all, err)
-		for who, said := range answers {
-			if strings.Contains(said, damaged) || !strings.Contains(said, "flipmarked") && !strings.Contains(said, "is no longer kept here") {
-				t.Errorf("%s, %s says of the damaged step:\n%s", when, who, said)
+		for who, message := range answers {
+			if strings.Contains(message, damaged) || !strings.Contains(message, "flipmarked") && !strings.Contains(message, "is no longer kept here") {
+				t.Errorf("%s, %s says of the damaged step:\n%s", when, who, message)
 			}
 		}
 	}
 	key, undo := flipBit(ctx, t, connectMembers(t, e.members[0]), stored+"ledger/journal/", "flipmarked")
-	if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, key) {
-		t.Errorf("fsck does not name %s:\n%s", key, said)
+	if message, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(message, key) {
+		t.Errorf("fsck does not name %s:\n%s", key, message)
 	}
-	told("as they run")
+	reported("as they run")
 	write("after", "after")
 	w.expectAgreement(ctx, t, one, other)
 	one.startReplica(ctx, t)
-	told("after a restart")
+	reported("after a restart")
 	w.expectAgreement(ctx, t, one, other)
 	undo()
 	w.checkAll(ctx, t, l, e, one, other)

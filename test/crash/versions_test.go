@@ -50,16 +50,16 @@ func TestF28_storeOfANewerVersion(t *testing.T) {
 	if log := one.Log(); !strings.Contains(log, "for programs that know format 99 or later") {
 		t.Errorf("it does not say why it ends:\n%s", keepLastLines(dropUsualLines(log), 10))
 	}
-	for field, says := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, and this kubizone knows"} {
+	for field, want := range map[string]string{"leastReader": "for programs that know format 99 or later", "hashAlgorithm": "hash algorithm 99, and this kubizone knows"} {
 		written := must.Get(etcd.Put(ctx, config, string(must.Get(json.Marshal(newer(field)))(t))))(t)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		_, err := kuberig.StartServer(short, one.dir, one.config)
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "start a version that knows it") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "start a version that knows it") {
 			t.Errorf("%s 99: the server says %v", field, err)
 		}
-		if said, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(said, "99") {
-			t.Errorf("%s 99: fsck says:\n%s", field, said)
+		if message, clean, _ := w.runFsck(ctx, e); clean || !strings.Contains(message, "99") {
+			t.Errorf("%s 99: fsck says:\n%s", field, message)
 		}
 		if now := must.Get(etcd.Get(ctx, stored))(t); now.Header.Revision != written.Header.Revision {
 			t.Errorf("%s 99: the store was at revision %d and is at %d", field, written.Header.Revision, now.Header.Revision)

@@ -99,9 +99,9 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 	r.Kill()
 	r.config.Env = []string{"KUBIZONE_FAULT=" + point + ":kill"}
 	server, err := kuberig.StartServer(ctx, r.dir, r.config)
-	said := ""
+	message := ""
 	if err != nil {
-		said = err.Error()
+		message = err.Error()
 	} else {
 		r.Server = server
 		select {
@@ -109,10 +109,10 @@ func (r *replica) mayDieAt(ctx context.Context, t *testing.T, point string) bool
 		case <-ctx.Done():
 			return false
 		}
-		said = r.Log()
+		message = r.Log()
 	}
-	if !strings.Contains(said, "fault: kill at "+place) {
-		t.Fatalf("it ended for another reason than %s:\n%s", place, keepLastLines(said, 20))
+	if !strings.Contains(message, "fault: kill at "+place) {
+		t.Fatalf("it ended for another reason than %s:\n%s", place, keepLastLines(message, 20))
 	}
 	return true
 }

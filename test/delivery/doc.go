@@ -3,11 +3,11 @@
 
 // Package delivery runs `kubizone up` against providers in the test process, and counts.
 //
-// It promises: (1) Counts are the server's own (apiserver_request_total) and those of requests at the provider. (2)
+// Guarantees: (1) Counts are the server's own (apiserver_request_total) and those of requests at the provider. (2)
 // No test measures time: waits are for facts, with a generous limit. (3) Idleness is watched for a few seconds, or
 // for KUBIZONE_TEST_IDLE (make test-idle: 1,000 zones for ten minutes).
 //
-// It does not know how deliveries work: pkg/delivery/schedule tests that, under a simulated clock.
+// Out of scope: how deliveries work: pkg/delivery/schedule tests that, under a simulated clock.
 //
 // Read world_test.go first.
 package delivery

@@ -22,9 +22,9 @@ import (
 
 // The annotation of a Zone restores a record missing at the provider, even beside a refused record, and after a
 // restart. A record that cannot be repaired is reported.
-func TestDrift_isMendedOnRequest(t *testing.T) {
+func TestDrift_isRepairedOnRequest(t *testing.T) {
 	dir, h := t.TempDir(), newHook(t)
-	h.stands = map[string]protocol.Record{}
+	h.existing = map[string]protocol.Record{}
 	refused := map[string]bool{"192.0.2.66": true}
 	h.setBefore(func(r *http.Request) *protocol.Error {
 		if r.Method != http.MethodPost {
@@ -48,13 +48,13 @@ func TestDrift_isMendedOnRequest(t *testing.T) {
 	has := func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		_, stands := h.stands[www]
-		return stands
+		_, exists := h.existing[www]
+		return exists
 	}
 	lose := func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.stands, www)
+		delete(h.existing, www)
 	}
 	w := startIn(t, dir)
 	w.makeClass("hook", h, func(spec *v1alpha1.DNSClassSpec) {

@@ -68,7 +68,7 @@ func TestIdle_nothingIsDone(t *testing.T) {
 	if err != nil || len(deliveries.Items) != zones {
 		t.Fatalf("%d Deliveries, %v", len(deliveries.Items), err)
 	}
-	before, calls, told := w.countWrites(), h.countCalls(), notified.Load()
+	before, calls, reported := w.countWrites(), h.countCalls(), notified.Load()
 	time.Sleep(idle)
 	more := subtractCounts(before, w.countWrites())
 	checks := 1 + int(idle/(10*time.Minute))
@@ -80,7 +80,7 @@ func TestIdle_nothingIsDone(t *testing.T) {
 	if came := h.countCalls() - calls; came > checks {
 		t.Errorf("the provider was asked %d times in %s; its health is asked every ten minutes, and what it cannot list is not compared", came, idle)
 	}
-	if came := notified.Load() - told; came != 0 {
+	if came := notified.Load() - reported; came != 0 {
 		t.Errorf("%d NOTIFYs in %s", came, idle)
 	}
 	after := must.Get(w.api.Deliveries("default").List(w.Context(), metav1.ListOptions{}))(t)

@@ -93,7 +93,7 @@ func TestApexNS_atAServerThatTakesNone_S6_15(t *testing.T) {
 	for _, zone := range []string{"one", "two", "three"} {
 		must.Succeed(t, w.makeRecord("www-"+zone, zone, "192.0.2.1"))
 	}
-	says := func(zone, condition string, want metav1.ConditionStatus, reason string) {
+	expect := func(zone, condition string, want metav1.ConditionStatus, reason string) {
 		t.Helper()
 		waitUntil(t, zone+": "+condition+" is "+reason, func() bool {
 			now := must.Get(w.api.Zones("default").Get(w.Context(), zone, metav1.GetOptions{}))(t)
@@ -101,18 +101,18 @@ func TestApexNS_atAServerThatTakesNone_S6_15(t *testing.T) {
 			return of != nil && of.Status == want && of.Reason == reason
 		})
 	}
-	says("one", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
-	says("two", v1alpha1.ConditionReady, metav1.ConditionFalse, "ValidationFailed")
-	says("three", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
-	says("three", v1alpha1.ConditionServable, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers)
+	expect("one", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	expect("two", v1alpha1.ConditionReady, metav1.ConditionFalse, "ValidationFailed")
+	expect("three", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	expect("three", v1alpha1.ConditionServable, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers)
 	skip := func(skip v1alpha1.ApexNS) {
 		patch := fmt.Sprintf(`{"spec":{"webhook":{"apexNS":%q}}}`, skip)
 		must.Get(w.api.DNSClasses().Patch(w.Context(), "hosts", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 	}
 	skip(v1alpha1.ApexNSDeliver)
-	says("three", v1alpha1.ConditionServable, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers)
-	says("three", v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable)
+	expect("three", v1alpha1.ConditionServable, metav1.ConditionFalse, v1alpha1.ReasonNoNameServers)
+	expect("three", v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotDelegatedOrServable)
 	skip(v1alpha1.ApexNSSkip)
-	says("three", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
-	says("three", v1alpha1.ConditionServable, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers)
+	expect("three", v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	expect("three", v1alpha1.ConditionServable, metav1.ConditionTrue, v1alpha1.ReasonClassNameServers)
 }

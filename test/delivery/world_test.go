@@ -96,8 +96,8 @@ func runProgram(t *testing.T, path string, args ...string) *program {
 	t.Cleanup(func() {
 		p.stopProgram()
 		if t.Failed() {
-			said := p.readOutput()
-			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], said[max(0, len(said)-20_000):])
+			message := p.readOutput()
+			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], message[max(0, len(message)-20_000):])
 		}
 	})
 	return p
@@ -163,8 +163,8 @@ type hook struct {
 	before func(r *http.Request) *protocol.Error
 	posts  []protocol.Record
 	calls  int
-	// stands has the records by path, if listing is supported.
-	stands map[string]protocol.Record
+	// The records by path, if listing is supported.
+	existing map[string]protocol.Record
 }
 
 func newHook(t *testing.T) *hook {
@@ -219,11 +219,11 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if r.Method == http.MethodGet && h.stands != nil {
+	if r.Method == http.MethodGet && h.existing != nil {
 		h.mu.Lock()
-		record, stands := h.stands[r.URL.EscapedPath()]
+		record, exists := h.existing[r.URL.EscapedPath()]
 		h.mu.Unlock()
-		if !stands {
+		if !exists {
 			missing := &protocol.Error{Code: protocol.CodeRecordNotFound, Message: "no such record"}
 			answer(missing.HTTPStatus(), protocol.Response{Success: &no, Error: missing})
 			return
@@ -239,9 +239,9 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		h.mu.Lock()
 		h.posts = append(h.posts, request.Record)
-		if set, err := protocol.Decode(request.Record); err == nil && h.stands != nil {
+		if set, err := protocol.Decode(request.Record); err == nil && h.existing != nil {
 			if path, err := protocol.RecordPath(set.Zone, set.Name, set.Type); err == nil {
-				h.stands[path] = request.Record
+				h.existing[path] = request.Record
 			}
 		}
 		h.mu.Unlock()

@@ -33,8 +33,8 @@ func TestWrites_perChange(t *testing.T) {
 		w.changeRecord("www", data)
 		w.waitForAllReady()
 		more := subtractCounts(before, w.countWrites())
-		if ours := sumCounts(more) - more["records"]; more["records"] != 1 || ours > 2 || more["deliveries/status"] != 1 {
-			t.Errorf("one changed record: %v; %d beside the change itself, want at most 2", more, ours)
+		if local := sumCounts(more) - more["records"]; more["records"] != 1 || local > 2 || more["deliveries/status"] != 1 {
+			t.Errorf("one changed record: %v; %d beside the change itself, want at most 2", more, local)
 		}
 		if n := w.countConfirmed() - confirmed; n != 1 {
 			t.Errorf("one changed record: the Ready of %v Records was written", n)
@@ -64,7 +64,7 @@ func TestWrites_perChange(t *testing.T) {
 	close(release)
 	w.waitForAllReady()
 	more := subtractCounts(before, w.countWrites())
-	if ours := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["deliveries/status"] > 3 || ours > 2*3 {
+	if local := sumCounts(more) - more["records"]; more["records"] != burst+1 || more["deliveries/status"] > 3 || local > 2*3 {
 		t.Errorf("a burst of %d while one is in flight: %v", burst, more)
 	}
 	if n := h.countValue("192.0.2.100") - posted; n != burst {

@@ -79,7 +79,7 @@ func makePlan(before *content, after content) delivery.Plan {
 	if before == nil {
 		return p
 	}
-	p.Since, p.Delivered, p.Changes, p.Owed = before.serial, true, []delivery.Change{}, []delivery.RRsetKey{}
+	p.Since, p.Delivered, p.Changes, p.Unconfirmed = before.serial, true, []delivery.Change{}, []delivery.RRsetKey{}
 	p.History = makeHistory(*before, after)
 	seen := map[delivery.RRsetKey]bool{}
 	for _, set := range slices.Concat(before.sets, after.sets) {
@@ -119,10 +119,10 @@ func makeHistory(contents ...content) []dns.Change {
 	return steps
 }
 
-func markOwed(p *delivery.Plan) {
-	p.Uncertain, p.Owed = true, nil
+func markPending(p *delivery.Plan) {
+	p.Uncertain, p.Unconfirmed = true, nil
 	for _, change := range p.Changes {
-		p.Owed = append(p.Owed, change.After.Key())
+		p.Unconfirmed = append(p.Unconfirmed, change.After.Key())
 	}
 }
 
@@ -154,18 +154,18 @@ func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery
 // expectContent compares the server's content with want; gone must be absent.
 func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	e.Helper()
-	stands := map[delivery.RRsetKey]delivery.RRset{}
+	existing := map[delivery.RRsetKey]delivery.RRset{}
 	for _, set := range e.Inspect(e.T, want.zone) {
-		if old, twice := stands[set.Key()]; twice {
+		if old, twice := existing[set.Key()]; twice {
 			e.Errorf("%s is there twice: %v and %v", set.Key(), old, set)
 		}
-		stands[set.Key()] = set
+		existing[set.Key()] = set
 	}
 	for _, set := range want.sets {
 		if e.Unsupported != nil && e.Unsupported(set) {
 			continue
 		}
-		got, there := stands[set.Key()]
+		got, there := existing[set.Key()]
 		if e.can.OwnApexNS && set.Type == rdata.NS && set.Name == want.zone {
 			if there && equalRRsets(e.writeCanonically(got), e.writeCanonically(set)) {
 				e.Errorf("%s is that of the zone, and the provider has its own", set.Key())
@@ -177,7 +177,7 @@ func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 		}
 	}
 	for _, set := range gone {
-		if got, there := stands[set.Key()]; there {
+		if got, there := existing[set.Key()]; there {
 			e.Errorf("%s is still there: %q", set.Key(), got.Data)
 		}
 	}

@@ -24,8 +24,8 @@ type Server struct {
 }
 
 type zoneData struct {
-	sets map[delivery.RRsetKey]delivery.RRset
-	ours map[delivery.RRsetKey]bool
+	sets    map[delivery.RRsetKey]delivery.RRset
+	written map[delivery.RRsetKey]bool
 }
 
 type Write struct {
@@ -40,7 +40,7 @@ func NewServer() *Server { return &Server{zones: map[name.Name]*zoneData{}, call
 func (s *Server) zoneOf(n name.Name) *zoneData {
 	z := s.zones[n]
 	if z == nil {
-		z = &zoneData{sets: map[delivery.RRsetKey]delivery.RRset{}, ours: map[delivery.RRsetKey]bool{}}
+		z = &zoneData{sets: map[delivery.RRsetKey]delivery.RRset{}, written: map[delivery.RRsetKey]bool{}}
 		s.zones[n] = z
 	}
 	return z
@@ -57,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would; without Data it deletes.
+// Disturb writes as another client would; without Data, Disturb deletes.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Server) Adopt(zone name.Name, set delivery.RRset) {
 	s.Disturb(zone, set)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.zoneOf(zone).ours[set.Key()] = true
+	s.zoneOf(zone).written[set.Key()] = true
 }
 
 func (s *Server) Writes() []Write {
@@ -154,10 +154,10 @@ func (s *Server) applyRRset(plan delivery.Plan, set delivery.RRset) {
 	z, key := s.zoneOf(plan.Zone), set.Key()
 	if len(set.Data) == 0 {
 		delete(z.sets, key)
-		delete(z.ours, key)
+		delete(z.written, key)
 	} else {
 		set.Data = slices.Clone(set.Data)
-		z.sets[key], z.ours[key] = set, true
+		z.sets[key], z.written[key] = set, true
 	}
 	s.log = append(s.log, Write{plan.Zone, plan.Serial, set})
 }
@@ -176,23 +176,23 @@ func (m *Memory) injectFault(ctx context.Context, at Point) error {
 }
 
 // readRRset also reports whether a provider wrote the set.
-func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, ours bool) {
+func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, own bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zoneOf(zone)
 	set, there = z.sets[key]
-	return set, there, z.ours[key]
+	return set, there, z.written[key]
 }
 
 func (m *Memory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	m.Server.countCall("Deliver")
 	var report delivery.Report
 	put := func(set delivery.RRset) error {
-		stands, there, ours := m.Server.readRRset(plan.Zone, set.Key())
+		existing, there, own := m.Server.readRRset(plan.Zone, set.Key())
 		switch {
-		case len(set.Data) == 0 && (!there || !ours):
+		case len(set.Data) == 0 && (!there || !own):
 			return nil
-		case len(set.Data) > 0 && ours && there && equalRRsets(stands, set) && !m.Blind:
+		case len(set.Data) > 0 && own && there && equalRRsets(existing, set) && !m.Blind:
 			return nil
 		}
 		m.mu.Lock()
@@ -237,7 +237,7 @@ func (m *Memory) Remove(ctx context.Context, plan delivery.Plan, fence delivery.
 		keys = append(keys, change.After.Key())
 	}
 	for _, key := range keys {
-		if _, there, ours := m.Server.readRRset(plan.Zone, key); !there || !ours {
+		if _, there, own := m.Server.readRRset(plan.Zone, key); !there || !own {
 			continue
 		}
 		if err := m.writeRRset(ctx, "Withdraw", plan, fence, delivery.RRset{Name: key.Name, Type: key.Type}); err != nil {
@@ -262,11 +262,11 @@ func (m *Memory) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift
 	want := map[delivery.RRsetKey]bool{}
 	for set := range plan.All {
 		want[set.Key()] = true
-		stands, there, _ := m.Server.readRRset(plan.Zone, set.Key())
+		existing, there, _ := m.Server.readRRset(plan.Zone, set.Key())
 		switch {
 		case !there || hides != nil && hides(set.Key()):
 			drift.Missing = append(drift.Missing, set)
-		case !equalRRsets(stands, set):
+		case !equalRRsets(existing, set):
 			drift.Differing = append(drift.Differing, set)
 		}
 	}

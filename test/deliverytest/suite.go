@@ -209,9 +209,9 @@ func examineForgotten(e *exam) {
 	p.Delivered, p.Forgotten = true, true
 	report := e.deliverPlan(e.New(e.T), p)
 	e.expectContent(second)
-	stands := slices.ContainsFunc(e.Inspect(e.T, zone), func(set delivery.RRset) bool { return set.Key() == old.Key() })
-	if stands != report.Remains && (stands || e.can.Lists || e.can.Fetched) {
-		e.Errorf("%s is still there: %t; something may remain: %t", old.Key(), stands, report.Remains)
+	exists := slices.ContainsFunc(e.Inspect(e.T, zone), func(set delivery.RRset) bool { return set.Key() == old.Key() })
+	if exists != report.Remains && (exists || e.can.Lists || e.can.Fetched) {
+		e.Errorf("%s is still there: %t; something may remain: %t", old.Key(), exists, report.Remains)
 	}
 }
 
@@ -240,7 +240,7 @@ func examineWithdraw(e *exam) {
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	p := makePlan(&first, removeSets(first, 3, old.Key()))
 	p.Changes = []delivery.Change{{Before: delivery.RRset{Name: old.Name, Type: old.Type}, After: delivery.RRset{Name: old.Name, Type: old.Type}}}
-	markOwed(&p)
+	markPending(&p)
 	for _, provider := range []delivery.Provider{e.provider, e.New(e.T)} { // a second Remove is no error
 		ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
 		if _, err := provider.Remove(ctx, p, openFence); err != nil {
@@ -263,13 +263,13 @@ func examineForeign(e *exam) {
 		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
-	theirs := []delivery.RRset{e.makeRRset(zone, "theirs", rdata.A, "198.51.100.1"), e.makeRRset(zone, "www", rdata.TXT, `"theirs"`)}
+	foreign := []delivery.RRset{e.makeRRset(zone, "theirs", rdata.A, "198.51.100.1"), e.makeRRset(zone, "www", rdata.TXT, `"theirs"`)}
 	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "old", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	for _, set := range theirs {
+	for _, set := range foreign {
 		e.Disturb(e.T, zone, set)
 	}
-	both := func(c content) content { return content{zone, c.serial, slices.Concat(c.sets, theirs)} }
+	both := func(c content) content { return content{zone, c.serial, slices.Concat(c.sets, foreign)} }
 	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"))
 	e.deliverPlan(e.provider, makePlan(&first, second))
 	e.expectContent(both(second), e.makeRRset(zone, "old", rdata.A))
@@ -284,7 +284,7 @@ func examineForeign(e *exam) {
 		e.Errorf("foreign data is drift: %+v", drift)
 	case !e.can.Lists:
 	default:
-		for _, set := range theirs {
+		for _, set := range foreign {
 			if !slices.ContainsFunc(drift.Foreign, func(other delivery.RRset) bool { return other.Key() == set.Key() }) {
 				e.Errorf("Verify does not report %s as foreign", set.Key())
 			}
@@ -293,7 +293,7 @@ func examineForeign(e *exam) {
 	if _, err := e.provider.Remove(context.Background(), makePlan(&second, second), openFence); err != nil {
 		e.Fatalf("Remove: %v", err)
 	}
-	e.expectContent(content{zone: zone, sets: theirs}, e.makeRRset(zone, "www", rdata.A))
+	e.expectContent(content{zone: zone, sets: foreign}, e.makeRRset(zone, "www", rdata.A))
 }
 
 func examineDrift(e *exam) {
@@ -323,7 +323,7 @@ func examineDrift(e *exam) {
 	for _, set := range slices.Concat(found.Missing, found.Differing) {
 		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
 	}
-	markOwed(&p)
+	markPending(&p)
 	report := e.deliverPlan(e.provider, p)
 	if e.Keeps {
 		e.expectConflict(report, www.Key())
@@ -356,8 +356,8 @@ func examineTaken(e *exam) {
 		e.Skip("no other client can write there")
 	}
 	zone := e.Zone(e.T)
-	theirs, overlap := e.makeRRset(zone, "www", rdata.A, "198.51.100.1"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.2", "198.51.100.2")
-	e.Disturb(e.T, zone, theirs)
+	foreign, overlap := e.makeRRset(zone, "www", rdata.A, "198.51.100.1"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.2", "198.51.100.2")
+	e.Disturb(e.T, zone, foreign)
 	e.Disturb(e.T, zone, overlap)
 	www, mail := e.makeRRset(zone, "www", rdata.A, "192.0.2.1"), e.makeRRset(zone, "mail", rdata.A, "192.0.2.2")
 	first := e.makeContent(zone, 1, www, mail, e.makeRRset(zone, "free", rdata.A, "192.0.2.3"))
@@ -369,32 +369,32 @@ func examineTaken(e *exam) {
 		e.expectContent(first)
 		return
 	}
-	stands := func(c content) content {
-		return content{zone, c.serial, append(removeSets(c, c.serial, www.Key(), mail.Key()).sets, theirs, overlap)}
+	isPresent := func(c content) content {
+		return content{zone, c.serial, append(removeSets(c, c.serial, www.Key(), mail.Key()).sets, foreign, overlap)}
 	}
 	e.expectConflict(report, www.Key(), mail.Key())
-	e.expectContent(stands(first))
+	e.expectContent(isPresent(first))
 	// The next process has the owed RRsets, not the reason.
 	p := makePlan(&first, first)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
-	markOwed(&p)
+	markPending(&p)
 	e.expectConflict(e.deliverPlan(e.New(e.T), p), www.Key(), mail.Key())
 	changed := www
 	changed.Data = []string{"192.0.2.9"}
 	second := e.makeContent(zone, 2, changed, mail, e.makeRRset(zone, "free", rdata.A, "192.0.2.4"))
 	p = makePlan(&first, second)
 	p.Changes = append(p.Changes, delivery.Change{Before: mail, After: mail})
-	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
+	p.Uncertain, p.Unconfirmed = true, []delivery.RRsetKey{mail.Key(), www.Key()}
 	e.expectConflict(e.deliverPlan(e.New(e.T), p), www.Key(), mail.Key())
-	e.expectContent(stands(second))
+	e.expectContent(isPresent(second))
 	e.Disturb(e.T, zone, delivery.RRset{Name: www.Name, Type: www.Type})
 	p = makePlan(&second, second)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: changed, After: changed}}
-	markOwed(&p)
+	markPending(&p)
 	e.expectConflict(e.deliverPlan(e.New(e.T), p), mail.Key())
 	e.expectContent(content{zone, 2, append(removeSets(second, 2, mail.Key()).sets, overlap)})
 	p = makePlan(&second, second)
-	p.Uncertain, p.Owed = true, []delivery.RRsetKey{mail.Key()}
+	p.Uncertain, p.Unconfirmed = true, []delivery.RRsetKey{mail.Key()}
 	if _, err := e.New(e.T).Remove(context.Background(), p, openFence); err != nil {
 		e.Fatalf("Remove: %v", err)
 	}
@@ -492,11 +492,11 @@ func examineCancel(e *exam) {
 	if report, err := e.provider.Deliver(ctx, makePlan(&first, second), func(context.Context) error { cancel(); return nil }); err == nil && report.Confirmed == 2 && !e.can.Fetched {
 		e.Log("cancelled within the only call, which went through")
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		e.Errorf("cancelled deliveries took %s", took)
+	if elapsed := time.Since(began); elapsed > 3*time.Second {
+		e.Errorf("cancelled deliveries took %s", elapsed)
 	}
 	p := makePlan(&first, second)
-	markOwed(&p)
+	markPending(&p)
 	e.deliverPlan(e.provider, p)
 	e.expectContent(second)
 }
@@ -509,7 +509,7 @@ func examineUnacknowledged(e *exam) {
 	e.deliverPlan(e.provider, makePlan(&first, second))
 	// The process dies before storing the confirmation: the next starts from the first serial (F24).
 	p := makePlan(&first, second)
-	markOwed(&p)
+	markPending(&p)
 	e.deliverPlan(e.New(e.T), p)
 	e.expectContent(second, e.makeRRset(zone, "old", rdata.A))
 }
@@ -539,7 +539,7 @@ func examineChangedBack(e *exam) {
 			p.Changes = append(p.Changes, delivery.Change{Before: after, After: after})
 		}
 	}
-	markOwed(&p)
+	markPending(&p)
 	e.deliverPlan(e.New(e.T), p)
 	e.expectContent(third, extra)
 }

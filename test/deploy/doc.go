@@ -4,7 +4,7 @@
 // Package deploy tests installations in a real kube-apiserver: the chart charts/kubizone by helm, the manifests of
 // artifacts/deploy by kubectl, and a program that needs no file of an image.
 //
-// It promises:
+// Guarantees:
 //
 //	M1. Grants, and their subjects, change only together with testdata/rbac.golden.
 //	M2. One apply works, before the server runs, and so does every further apply: none removes caBundle.
@@ -19,7 +19,7 @@
 //	M11. A rolling restart or upgrade of the three servers of the form ha causes no error to a client that obeys
 //	    Retry-After. Any server may be killed, while the others accept writes.
 //
-// It does not know a kubelet: the Service points to a process beside kube-apiserver.
+// Out of scope: a kubelet: the Service points to a process beside kube-apiserver.
 //
 // Read render_test.go and chart_test.go, then install_test.go.
 package deploy

@@ -117,8 +117,8 @@ func (i *installation) findMisdiagnosed(code int, want map[string]string) (wrong
 		wrong = append(wrong, fmt.Sprintf("doctor ends with %d, want %d: %v", got, code, text))
 	}
 	for check, words := range want {
-		wanted, says, _ := strings.Cut(words, " ")
-		if status[check] != wanted || !strings.Contains(text[check], says) {
+		wanted, want, _ := strings.Cut(words, " ")
+		if status[check] != wanted || !strings.Contains(text[check], want) {
 			wrong = append(wrong, fmt.Sprintf("%s is %s %s, want %s", check, status[check], text[check], words))
 		}
 	}

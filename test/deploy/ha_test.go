@@ -350,13 +350,13 @@ func (w *writers) writeOnce(name string, n int) bool {
 	default:
 		_, err = records.Patch(ctx, name, types.MergePatchType, []byte(`{"spec": {"values": ["`+value+`"]}}`), metav1.PatchOptions{})
 	}
-	took := time.Since(began)
+	elapsed := time.Since(began)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.slowest = max(w.slowest, took)
+	w.slowest = max(w.slowest, elapsed)
 	switch {
 	case err != nil:
-		w.errors = append(w.errors, fmt.Errorf("%s %s after %s: %w", what, name, took.Round(time.Millisecond), err))
+		w.errors = append(w.errors, fmt.Errorf("%s %s after %s: %w", what, name, elapsed.Round(time.Millisecond), err))
 	case value == "":
 		delete(w.contents, name)
 	default:

@@ -448,14 +448,14 @@ func (r *release) expectUpgrade(t *testing.T) {
 		"jsonpath={.spec.persistentVolumeClaimRetentionPolicy.whenDeleted}"); got != "Retain" {
 		t.Errorf("claims of a StatefulSet that is deleted: %s", got)
 	}
-	for _, refused := range []struct{ value, says string }{
+	for _, refused := range []struct{ value, want string }{
 		{"mode=ha", "embedded is installed, and its zones would not be in ha"},
 		{"mode=external-etcd,externalEtcd.servers={https://etcd:2379}", "embedded is installed"},
 		{"storage.size=30Gi", "kubectl patch pvc"},
 		{"storage.className=fast", "storage.className"},
 	} {
 		if out, err := r.runHelm("upgrade", "kubizone", chart, "--set", refused.value); err == nil ||
-			!strings.Contains(err.Error(), refused.says) {
+			!strings.Contains(err.Error(), refused.want) {
 			t.Errorf("helm upgrade --set %s: %v\n%s", refused.value, err, out)
 		}
 	}
@@ -473,7 +473,7 @@ func TestChart_isJudgedWithoutACluster(t *testing.T) {
 	render := []string{"template", "kubizone", chart, "--set", "image.repository=kubizone"}
 	for _, test := range []struct {
 		arguments []string
-		says      string // empty: success
+		want      string // empty: success
 	}{
 		{[]string{"lint", chart}, "at '/image': missing property 'repository'"},
 		{[]string{"lint", chart, "--strict", "--set", "image.repository=registry.example:5000/dns/kubizone"}, ""},
@@ -482,15 +482,15 @@ func TestChart_isJudgedWithoutACluster(t *testing.T) {
 		{append(slices.Clone(render), "--set", "networkPolicy.apiCIDRs={10.0.0.0/8,::/0,2001:db8::1/128,::ffff:192.0.2.1/96}"), ""},
 	} {
 		out, err := runHelm(t, nil, test.arguments...)
-		if said := fmt.Sprint(err) + out; (err == nil) != (test.says == "") || !strings.Contains(said, test.says) {
-			t.Errorf("helm %s: %s, want %q", strings.Join(test.arguments, " "), said, test.says)
+		if message := fmt.Sprint(err) + out; (err == nil) != (test.want == "") || !strings.Contains(message, test.want) {
+			t.Errorf("helm %s: %s, want %q", strings.Join(test.arguments, " "), message, test.want)
 		}
 	}
 }
 
 // Misspelt keys, and values that the program would refuse, are refused before the installation.
 func TestChart_refusesWrongValues(t *testing.T) {
-	for value, says := range map[string]string{
+	for value, want := range map[string]string{
 		"contoller.enabled=false":                 "additional properties 'contoller' not allowed",
 		"controller.replcas=3":                    "at '/controller': additional properties 'replcas' not allowed",
 		"mode=cluster":                            "must be one of 'embedded', 'ha', 'external-etcd'",
@@ -513,8 +513,8 @@ func TestChart_refusesWrongValues(t *testing.T) {
 		"primary.enabled=true,primary.tsigSecretName=,primary.transferTo={192.0.2.53}": "primary.transferTo names secondaries, and without primary.tsigSecretName",
 	} {
 		_, err := runHelm(t, nil, "template", "kubizone", chart, "--set", "image.repository=kubizone", "--set", value)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", value, err, says)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", value, err, want)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func TestACME_solves_S13_10(t *testing.T) {
 
 // S4.23: if a challenge would hide a host from a wildcard of the zone, the refusal names two remedies, and once the
 // host has a record, the challenge is accepted.
-func TestACME_tellsWhatItWouldHide_S4_23(t *testing.T) {
+func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
 	u := runUpdated(t, t.TempDir(), "--acme")
@@ -137,21 +137,21 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	}
 	// The answer was lost, so the solver repeats Present; meanwhile another Challenge of the same name begins.
 	for _, key := range []string{first, second} {
-		if said := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key); said != "" {
-			t.Error(said)
+		if message := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key); message != "" {
+			t.Error(message)
 		}
 	}
 	die()
-	if said := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, first); said != "" {
-		t.Error(said)
+	if message := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, first); message != "" {
+		t.Error(message)
 	}
 	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+second+`"` {
 		t.Errorf("after the CleanUp of one of two there is %s", has)
 	}
 	must.Succeed(t, u.client.KubizoneV1alpha1().Records("team-a").DeleteCollection(t.Context(), metav1.DeleteOptions{},
 		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordFQDN + "=" + fqdn}))
-	if said := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, second); said != "" {
-		t.Error(said)
+	if message := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, second); message != "" {
+		t.Error(message)
 	}
 	if has := u.readRecords("team-a"); has != "" {
 		t.Errorf("there is still %s", has)
@@ -170,10 +170,10 @@ func TestACME_conforms_S13_10(t *testing.T) {
 	waitUntil(t, "a zone that takes challenges", func() bool {
 		return u.postChallenge(acme.ActionPresent, "team-a", "_acme-challenge.first.example.org.", strings.Repeat("a", 43)) == ""
 	})
-	said, err := u.runClient([]string{"TEST_ASSET_ETCD=" + filepath.Join(filepath.Dir(program), "etcd"), "TEST_ASSET_KUBECTL=" + kubectl,
+	message, err := u.runClient([]string{"TEST_ASSET_ETCD=" + filepath.Join(filepath.Dir(program), "etcd"), "TEST_ASSET_KUBECTL=" + kubectl,
 		"TEST_ASSET_KUBE_APISERVER=" + apiserver}, program, filepath.Join(u.dir, "kubeconfig"), "_acme-challenge.suite.example.org.",
 		"example.org.", u.dns)
-	if err != nil || !strings.Contains(said, "--- PASS: TestSolver/Conformance/Basic/PresentRecord") {
-		t.Errorf("%v\n%s", err, said)
+	if err != nil || !strings.Contains(message, "--- PASS: TestSolver/Conformance/Basic/PresentRecord") {
+		t.Errorf("%v\n%s", err, message)
 	}
 }

@@ -42,12 +42,12 @@ func TestUp_namesAFullDisk(t *testing.T) {
 	for err == nil {
 		_, err = file.Write(block)
 	}
-	refused := func(says string) {
+	refused := func(part string) {
 		t.Helper()
 		p := must.Get(startProcess(t.TempDir(), os.Environ(), binaries.kubizone, "up", "--data-dir", data, "--listen", "127.0.0.1:0",
 			"--dns-listen", "127.0.0.1:0"))(t)
 		err := p.waitEnd()
-		if want := "data-dir " + data + ": the disk is full" + says; err == nil || !strings.Contains(p.Log(), want) ||
+		if want := "data-dir " + data + ": the disk is full" + part; err == nil || !strings.Contains(p.Log(), want) ||
 			!strings.Contains(p.Log(), "free some space and start again") {
 			t.Errorf("up ends with %v, and says\n%swant %q", err, p.Log(), want)
 		}

@@ -3,13 +3,13 @@
 
 // Package e2e runs stories: kubectl commands in; tables, YAML and DNS answers out. A story is a file in testdata.
 //
-// It promises:
+// Guarantees:
 //  1. A story uses the real programs: the kubizone binary in a process, kubectl, kstatus and argohealth from
 //     hack/build-kube.sh and hack/build-gitops.sh, and the distribution's dig and named.
 //  2. A story has its own data directory and ports, and all its processes end with it.
 //  3. A story waits for observable facts, and never sleeps.
 //
-// It does not know any package of the module, only cmd/kubizone's interfaces for users.
+// Out of scope: any package of the module, only cmd/kubizone's interfaces for users.
 //
 // Read e2e_test.go for the commands beyond testscript's, then testdata/refuse.txtar.
 package e2e

@@ -45,10 +45,10 @@ func TestExternalDNS_ofMany(t *testing.T) {
 			Targets: []string{"192.0.2.1"}, Labels: map[string]string{"resource": fmt.Sprintf("ingress/tenant-0/r%d", i)}})
 	}
 	began, longest := time.Now(), time.Duration(0)
-	cycles, stands := 0, 0
-	for stands < count {
+	cycles, existing := 0, 0
+	for existing < count {
 		if time.Since(began) > waitTimeout {
-			t.Fatalf("%d of %d stand after %s", stands, count, time.Since(began))
+			t.Fatalf("%d of %d stand after %s", existing, count, time.Since(began))
 		}
 		// Either request may answer that work continues; external-dns repeats the cycle.
 		for _, request := range []func() int{
@@ -62,7 +62,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 			longest = max(longest, time.Since(asked))
 		}
 		cycles++
-		stands = len(must.Get(b.client.KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{}))(t).Items)
+		existing = len(must.Get(b.client.KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{}))(t).Items)
 	}
 	first := time.Since(began)
 	for b.tryCycle(endpoints) != 0 { // the last cycle may still be running

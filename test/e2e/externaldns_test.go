@@ -429,8 +429,8 @@ func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 		if code, answer := b.sendRequest(request[0], request[1], contract.MediaType, body); code < 500 || code > 510 {
 			t.Errorf("%v without a server: %d %s", request, code, answer)
 		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("%v took %s", request, took)
+		if elapsed := time.Since(began); elapsed > time.Minute {
+			t.Errorf("%v took %s", request, elapsed)
 		}
 	}
 }

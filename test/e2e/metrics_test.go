@@ -136,8 +136,8 @@ func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {
 			t.Errorf("%s is %v (there: %v), want %v", name, is, ok, want)
 		}
 	}
-	if told := got.tellsOfTenants(); told != "" {
-		t.Errorf("metrics tell of tenants:\n%s", told)
+	if reported := got.namesTenants(); reported != "" {
+		t.Errorf("metrics tell of tenants:\n%s", reported)
 	}
 }
 

@@ -105,13 +105,13 @@ func TestPages_commandsAreTrue(t *testing.T) {
 				command.Dir = dir
 				command.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")+":/usr/sbin", "HOME="+dir, "TZ=UTC",
 					"KUBECONFIG="+filepath.Join(u.dir, "kubeconfig"))
-				said, err := command.CombinedOutput()
-				d := cmp.Diff(want, abridgeOutput(strings.Split(normalizeText(string(said)), "\n"), want))
+				output, err := command.CombinedOutput()
+				d := cmp.Diff(want, abridgeOutput(strings.Split(normalizeText(string(output)), "\n"), want))
 				if err == nil && d == "" {
 					break
 				}
 				if !asks.MatchString(s.Line) || time.Since(start) > time.Minute {
-					t.Errorf("%s: $ %s%v (- the page, + real)\n%s\n%s", page, s.Line, err, d, said)
+					t.Errorf("%s: $ %s%v (- the page, + real)\n%s\n%s", page, s.Line, err, d, output)
 					break
 				}
 			}
@@ -159,11 +159,11 @@ func (r root) describeLoad() string { return fmt.Sprintf("%d RRsets; %d written"
 
 // fitsScreen requires that a first user sees the whole output at once, not counting etcd's log lines on a slow
 // machine.
-func fitsScreen(t *testing.T, said string) {
+func fitsScreen(t *testing.T, message string) {
 	t.Helper()
 	var long []string
 	lines := 0
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(message) {
 		if logged.MatchString(line) {
 			continue
 		}

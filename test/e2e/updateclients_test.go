@@ -49,8 +49,8 @@ func (u *updated) runClient(env []string, program string, args ...string) (strin
 	command := exec.CommandContext(rig.Within(u.t, 3*time.Minute), program, args...)
 	command.Dir = u.t.TempDir()
 	command.Env = append(append(os.Environ(), "HOME="+command.Dir), env...)
-	said, err := command.CombinedOutput()
-	return string(said), err
+	output, err := command.CombinedOutput()
+	return string(output), err
 }
 
 // The objects and commands are those of docs/updates.md. test/cluster/testdata/updatekey.txtar runs commands that
@@ -82,9 +82,9 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 			must.Succeed(t, os.WriteFile(filepath.Join(dir, words[len(words)-1]), []byte(text), 0o600))
 		default:
 			line := strings.Replace(step.Line, "192.0.2.1 53", fmt.Sprint(at.Addr(), " ", at.Port()), 1)
-			said := must.Get(shell.Run(rig.Within(t, time.Minute), line, ""))(t)
-			if normalizeText(said) != normalizeText(step.Output) {
-				t.Errorf("$ %s%s\nthe page has\n%s", step.Line, said, step.Output)
+			message := must.Get(shell.Run(rig.Within(t, time.Minute), line, ""))(t)
+			if normalizeText(message) != normalizeText(step.Output) {
+				t.Errorf("$ %s%s\nthe page has\n%s", step.Line, message, step.Output)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (c *certified) checkCertificate(file string, names ...string) {
 	}
 }
 
-func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKey, signs bool, names ...string) (file, said string,
+func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKey, signs bool, names ...string) (file, message string,
 	err error) {
 	c.t.Helper()
 	dir := c.t.TempDir()
@@ -161,11 +161,11 @@ func (c *certified) runCertbot(program string, at netip.AddrPort, key rig.TSIGKe
 	args := []string{"certonly", "--non-interactive", "--agree-tos", "--register-unsafely-without-email", "--server", c.acme.Directory,
 		"--config-dir", dir, "--work-dir", dir, "--logs-dir", dir, "--authenticator", "dns-rfc2136", "--dns-rfc2136-credentials",
 		credentials, "--dns-rfc2136-propagation-seconds", "0", "--cert-name", "got", "-d", strings.Join(names, ",")}
-	said, err = c.runClient([]string{"REQUESTS_CA_BUNDLE=" + c.acme.Root}, program, args...)
-	return filepath.Join(dir, "live", "got", "cert.pem"), said, err
+	message, err = c.runClient([]string{"REQUESTS_CA_BUNDLE=" + c.acme.Root}, program, args...)
+	return filepath.Join(dir, "live", "got", "cert.pem"), message, err
 }
 
-func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
+func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, message string, err error) {
 	c.t.Helper()
 	dir := c.t.TempDir()
 	env := []string{"LEGO_CA_CERTIFICATES=" + c.acme.Root, "RFC2136_SEQUENCE_INTERVAL=1", "RFC2136_POLLING_INTERVAL=1",
@@ -180,8 +180,8 @@ func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, 
 	for _, name := range names {
 		args = append(args, "--domains", name)
 	}
-	said, err = c.runClient(env, program, append(args, "run")...)
-	return filepath.Join(dir, "certificates", strings.ReplaceAll(names[0], "*", "_")+".crt"), said, err
+	message, err = c.runClient(env, program, append(args, "run")...)
+	return filepath.Join(dir, "certificates", strings.ReplaceAll(names[0], "*", "_")+".crt"), message, err
 }
 
 // S13.1, S13.7: certbot, which signs its SOA query, at the hidden primary, and lego, which does not, at a forwarding
@@ -198,8 +198,8 @@ func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 	c.checkClient("lego", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runLego(lego, c.bind.Addr, key, names...)
 	})
-	if _, said, err := c.runLego(lego, c.primary, c.teamA, "www.a.example.net"); err == nil || !strings.Contains(said, "REFUSED") {
-		t.Errorf("lego at the hidden primary: %v\n%s", err, said)
+	if _, message, err := c.runLego(lego, c.primary, c.teamA, "www.a.example.net"); err == nil || !strings.Contains(message, "REFUSED") {
+		t.Errorf("lego at the hidden primary: %v\n%s", err, message)
 	}
 	is := must.Get(c.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "acme", metav1.GetOptions{}))(t)
 	if last := is.Status.LastRefusal; last == nil || !strings.Contains(last.Message, "_acme-challenge.www.a") {
@@ -208,22 +208,22 @@ func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 }
 
 // checkClient requires certificates for a name, a wildcard and both, and none with another tenant's key.
-func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names ...string) (file, said string, err error)) {
+func (c *certified) checkClient(client string, run func(key rig.TSIGKey, names ...string) (file, message string, err error)) {
 	c.t.Helper()
 	for _, names := range [][]string{{"www.a.example.net"}, {"*.www.a.example.net"}, {"*.www.a.example.net", "www.a.example.net"}} {
-		file, said, err := run(c.teamA, names...)
+		file, message, err := run(c.teamA, names...)
 		if err != nil {
-			c.t.Fatalf("%s, %v: %v\n%s", client, names, err, said)
+			c.t.Fatalf("%s, %v: %v\n%s", client, names, err, message)
 		}
 		c.checkCertificate(file, names...)
 	}
-	file, said, err := run(c.teamB, "www.a.example.net")
-	if _, none := os.Stat(file); err == nil || none == nil || !strings.Contains(said, "REFUSED") {
-		c.t.Errorf("%s by another tenant: %v\n%s", client, err, said)
+	file, message, err := run(c.teamB, "www.a.example.net")
+	if _, none := os.Stat(file); err == nil || none == nil || !strings.Contains(message, "REFUSED") {
+		c.t.Errorf("%s by another tenant: %v\n%s", client, err, message)
 	}
 }
 
-func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, said string, err error) {
+func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey, names ...string) (file, message string, err error) {
 	c.t.Helper()
 	env := []string{"LEGO_CA_CERTIFICATES=" + c.acme.Root, "DNSUPDATE_SEQUENCE_INTERVAL=1", "DNSUPDATE_POLLING_INTERVAL=1",
 		"DNSUPDATE_DNS_TIMEOUT=60", "DNSUPDATE_ZONES=example.net"}
@@ -233,8 +233,8 @@ func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey,
 		}
 	}
 	file = filepath.Join(c.t.TempDir(), "cert.pem")
-	said, err = c.runClient(env, program, append([]string{c.acme.Directory, c.acme.Resolver.String(), file}, names...)...)
-	return file, said, err
+	message, err = c.runClient(env, program, append([]string{c.acme.Directory, c.acme.Resolver.String(), file}, names...)...)
+	return file, message, err
 }
 
 // S13.1, S13.8: clients that sign their SOA query, or need none, can use only the hidden primary: certbot and lego in
@@ -255,9 +255,9 @@ func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runCertbot(certbot, c.bind.Addr, key, false, names...)
 	})
-	_, said, err := c.runCertbot(certbot, c.primary, c.teamA, false, "www.a.example.net")
-	if err == nil || !strings.Contains(said, "Unable to determine base domain") {
-		t.Errorf("certbot asks the hidden primary unsigned: %v\n%s", err, said)
+	_, message, err := c.runCertbot(certbot, c.primary, c.teamA, false, "www.a.example.net")
+	if err == nil || !strings.Contains(message, "Unable to determine base domain") {
+		t.Errorf("certbot asks the hidden primary unsigned: %v\n%s", err, message)
 	}
 }
 
@@ -371,11 +371,11 @@ func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	u := runOwned(t)
 	key := u.makeKey("team-a", "script", "", "*.example.net.")
 	at := netip.MustParseAddrPort(u.dns)
-	said, err := u.runClient(nil, filepath.Join(python, "python"), "-c", byDnspython, at.Addr().String(), fmt.Sprint(at.Port()),
+	message, err := u.runClient(nil, filepath.Join(python, "python"), "-c", byDnspython, at.Addr().String(), fmt.Sprint(at.Port()),
 		key.Name, key.Secret)
 	want := "NOERROR\nNOERROR\nYXDOMAIN\nNOERROR\n[<DNS py.example.net. IN A RRset: [<192.0.2.3>]>]\nNOTZONE\n"
-	if err != nil || said != want {
-		t.Errorf("dnspython: %v\n%s\nwant\n%s", err, said, want)
+	if err != nil || message != want {
+		t.Errorf("dnspython: %v\n%s\nwant\n%s", err, message, want)
 	}
 	if left := u.readRecords("team-a"); left != "py.example.net. A 60 192.0.2.3" {
 		t.Errorf("team-a has %s", left)
@@ -399,21 +399,21 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, "example.net.yaml"), []byte(zone), 0o600))
 		return u.runClient(nil, filepath.Join(python, "octodns-sync"), "--config-file", config, "--doit", "--force")
 	}
-	for _, step := range []struct{ zone, then, says string }{
+	for _, step := range []struct{ zone, then, want string }{
 		{"www: {type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2]}\nmail: {type: TXT, ttl: 60, value: v=spf1 -all}\n",
 			`mail.example.net. TXT 60 "v=spf1 -all"; www.example.net. A 60 192.0.2.1 192.0.2.2`, "Create"},
 		{"www: {type: A, ttl: 60, values: [192.0.2.1, 192.0.2.2]}\nmail: {type: TXT, ttl: 60, value: v=spf1 -all}\n",
 			`mail.example.net. TXT 60 "v=spf1 -all"; www.example.net. A 60 192.0.2.1 192.0.2.2`, "No changes were planned"},
 		{"www: {type: A, ttl: 90, value: 192.0.2.3}\n", "www.example.net. A 90 192.0.2.3", "Update"},
 	} {
-		said, err := sync(step.zone)
-		if then := u.readRecords("dns"); err != nil || then != step.then || !strings.Contains(said, step.says) {
-			t.Fatalf("octoDNS: %v, dns has %s, want %s\n%s", err, then, step.then, said)
+		message, err := sync(step.zone)
+		if then := u.readRecords("dns"); err != nil || then != step.then || !strings.Contains(message, step.want) {
+			t.Fatalf("octoDNS: %v, dns has %s, want %s\n%s", err, then, step.then, message)
 		}
 	}
 	u.makeRecord("static", "static.example.net.", "192.0.2.9")
-	if said, err := sync("www: {type: A, ttl: 90, value: 192.0.2.3}\n"); err == nil || !strings.Contains(said, "REFUSED") {
-		t.Errorf("octoDNS deletes what kubectl made: %v\n%s", err, said)
+	if message, err := sync("www: {type: A, ttl: 90, value: 192.0.2.3}\n"); err == nil || !strings.Contains(message, "REFUSED") {
+		t.Errorf("octoDNS deletes what kubectl made: %v\n%s", err, message)
 	}
 }
 
@@ -426,7 +426,7 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	key := u.makeKey("team-a", "ansible", "", "*.example.net.")
 	task := readFormat(t, "ansible", netip.MustParseAddrPort(u.dns), "example.net", key, false)
 	playbook := filepath.Join(t.TempDir(), "play.yaml")
-	for _, step := range []struct{ task, says, then string }{
+	for _, step := range []struct{ task, want, then string }{
 		{task, "changed=1 ", "www.example.net. A 3600 192.0.2.80"},
 		{task, "changed=0 ", "www.example.net. A 3600 192.0.2.80"},
 		{strings.ReplaceAll(task, "192.0.2.80", "192.0.2.81"), "changed=1 ", "www.example.net. A 3600 192.0.2.81"},
@@ -435,9 +435,9 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 		text := "- hosts: localhost\n  connection: local\n  gather_facts: false\n  tasks:\n" +
 			strings.ReplaceAll("  "+strings.TrimSpace(step.task), "\n", "\n  ")
 		must.Succeed(t, os.WriteFile(playbook, []byte(text), 0o600))
-		said, err := u.runClient([]string{"ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8"}, program, playbook)
-		if then := u.readRecords("team-a"); err != nil || !strings.Contains(said, step.says) || then != step.then {
-			t.Errorf("%v, team-a has %s, want %s and %s\n%s", err, then, step.then, step.says, said)
+		message, err := u.runClient([]string{"ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8"}, program, playbook)
+		if then := u.readRecords("team-a"); err != nil || !strings.Contains(message, step.want) || then != step.then {
+			t.Errorf("%v, team-a has %s, want %s and %s\n%s", err, then, step.then, step.want, message)
 		}
 	}
 }
@@ -480,9 +480,9 @@ func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 			text("www") + "; " + fix + "; " + www},
 	} {
 		sync := func(want string) (versions string) {
-			said, err := u.runClient(nil, program, append(args, registry.args...)...)
+			message, err := u.runClient(nil, program, append(args, registry.args...)...)
 			if got := u.readRecords("team-a"); err != nil || got != want {
-				t.Fatalf("%v: %v, team-a has %s, want %s\n%s", registry.args, err, got, want, said)
+				t.Fatalf("%v: %v, team-a has %s, want %s\n%s", registry.args, err, got, want, message)
 			}
 			for _, r := range must.Get(u.client.KubizoneV1alpha1().Records("team-a").List(t.Context(), metav1.ListOptions{}))(t).Items {
 				versions += r.ResourceVersion + " "

@@ -109,14 +109,14 @@ func (u *updated) sendUpdateTo(server netip.AddrPort, key *rig.TSIGKey, lines ..
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(u.t.Context(), time.Minute)
 	defer cancel()
-	said, err := rig.Nsupdate(ctx, server, key, "zone example.org.\n"+strings.Join(lines, "\n")+"\nsend\n")
+	message, err := rig.Nsupdate(ctx, server, key, "zone example.org.\n"+strings.Join(lines, "\n")+"\nsend\n")
 	if err == nil {
 		return "NOERROR"
 	}
-	if rcode := refusedAs.FindStringSubmatch(said + err.Error()); rcode != nil {
+	if rcode := refusedAs.FindStringSubmatch(message + err.Error()); rcode != nil {
 		return rcode[1]
 	}
-	return said + err.Error()
+	return message + err.Error()
 }
 
 // readRecords returns sorted lines: name in the zone, type, ttl, values.
@@ -285,8 +285,8 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 			Records: []v1alpha1.UpdateKeyRecords{{Pattern: "*.b.example.org."}}}}
 	must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Create(t.Context(), squatter, metav1.CreateOptions{}))(t)
 	u.waitForReason("team-b", "squatter", "KeyNameTaken")
-	told := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "squatter", metav1.GetOptions{}))(t)
-	for _, c := range told.Status.Conditions {
+	reported := must.Get(u.client.KubizoneV1alpha1().UpdateKeys("team-b").Get(t.Context(), "squatter", metav1.GetOptions{}))(t)
+	for _, c := range reported.Status.Conditions {
 		if strings.Contains(c.Message, "team-a/") || !strings.Contains(c.Message, "name the key dhcp.team-b.,") {
 			t.Errorf("the message names the holder, or not the next step: %s", c.Message)
 		}
@@ -345,12 +345,12 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 		}
 	}
 	updateOn("before")
-	theirs := early
-	theirs.Name = free.Name
-	u.writeSecret("team-b", "sleeper", theirs)
+	foreign := early
+	foreign.Name = free.Name
+	u.writeSecret("team-b", "sleeper", foreign)
 	u.waitForReason("team-b", "sleeper", "KeyNameTaken")
-	told := must.Get(api.UpdateKeys("team-b").Get(t.Context(), "sleeper", metav1.GetOptions{}))(t)
-	if why := told.Status.Conditions[0].Message; strings.Contains(why, "team-a") { // attack 96
+	reported := must.Get(api.UpdateKeys("team-b").Get(t.Context(), "sleeper", metav1.GetOptions{}))(t)
+	if why := reported.Status.Conditions[0].Message; strings.Contains(why, "team-a") { // attack 96
 		t.Errorf("the message names the holder: %s", why)
 	}
 	updateOn("the Secret of an older UpdateKey has come")
@@ -360,8 +360,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 		metav1.CreateOptions{}))(t)
 	for i, key := range keys {
 		object := fmt.Sprint("vm-", i)
-		theirs.Name = key.Name
-		u.writeSecret("team-b", object, theirs)
+		foreign.Name = key.Name
+		u.writeSecret("team-b", object, foreign)
 		instance := &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: bind9.Bind9InstanceSpec{
 			Role: bind9.RoleSecondary, ClusterRef: &bind9.ClusterReference{Name: "edge"}}}
 		instance.Spec.External = &bind9.ExternalServer{Address: "192.0.2.9", AgentURL: "https://192.0.2.9:8443",
@@ -373,15 +373,15 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 		NameServers:  []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
 	must.Get(api.Zones("team-b").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
 	waitUntil(t, "rows that say how to name the keys", func() bool {
-		told := 0
+		reported := 0
 		for _, one := range must.Get(api.Deliveries("team-b").List(t.Context(), metav1.ListOptions{}))(t).Items {
 			for _, row := range one.Status.Servers {
 				if strings.Contains(row.Message, "is named LABEL.bind9.team-b.") {
-					told++
+					reported++
 				}
 			}
 		}
-		return told == len(keys)
+		return reported == len(keys)
 	})
 	updateOn("a class has servers with keys of the names")
 	u.waitForReason("team-a", "ddns", "Served")
@@ -450,8 +450,8 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	at := netip.MustParseAddrPort(u.dns)
 	command.Stdin = strings.NewReader(fmt.Sprintf("server %s %d\nzone example.org.\nadd knot.apps.example.org. 60 TXT k\nsend\n",
 		at.Addr(), at.Port()))
-	if said, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("knsupdate: %v\n%s", err, said)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("knsupdate: %v\n%s", err, output)
 	}
 	u.makeRecord("dns-own", "own.example.org.", "192.0.2.50")
 	u.makeRecord("dns-secret", "secret.b.example.org.", "192.0.2.51")
@@ -463,9 +463,9 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 		program := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
 		dig := exec.CommandContext(t.Context(), program, "@"+at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-y",
 			key.Algorithm+":"+key.Name+":"+key.Secret, "example.org.", "AXFR", "+noall", "+answer")
-		said, _ := dig.CombinedOutput()
+		output, _ := dig.CombinedOutput()
 		var lines []string
-		for line := range strings.Lines(string(said)) {
+		for line := range strings.Lines(string(output)) {
 			f := strings.Fields(line)
 			if len(f) > 4 && f[3] != "SOA" && f[3] != "TSIG" && !strings.HasPrefix(line, ";") {
 				lines = append(lines, strings.TrimSuffix(f[0], ".example.org.")+" "+f[3]+" "+f[4])
@@ -490,11 +490,11 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	ask := func(key rig.TSIGKey, question ...string) string {
 		args := append([]string{"@" + at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-y",
 			key.Algorithm + ":" + key.Name + ":" + key.Secret}, question...)
-		said, _ := exec.CommandContext(t.Context(), dig, args...).CombinedOutput()
-		if status := digStatus.FindStringSubmatch(string(said)); status != nil {
+		output, _ := exec.CommandContext(t.Context(), dig, args...).CombinedOutput()
+		if status := digStatus.FindStringSubmatch(string(output)); status != nil {
 			return status[1] + " " + status[2]
 		}
-		return string(said)
+		return string(output)
 	}
 	for question, want := range map[string]string{
 		"www.apps.example.org. A": "REFUSED 0", "absent.apps.example.org. A": "REFUSED 0", "own.example.org. A": "REFUSED 0",
@@ -723,7 +723,7 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 			Do(t.Context()).Into(answer))
 		return answer.Status
 	}
-	const stands = "x.apps A 60 192.0.2.1; y.apps A 60 192.0.2.1"
+	const existing = "x.apps A 60 192.0.2.1; y.apps A 60 192.0.2.1"
 	first := post("one", "192.0.2.1")
 	for what, test := range map[string]struct{ id, data, want string }{
 		"the first again":          {"one", "192.0.2.1", "NOERROR"},
@@ -735,7 +735,7 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 		if got.RCode != test.want || test.want == "NOERROR" && got.Serial != first.Serial {
 			t.Errorf("%s: %+v, want %s; the first was %+v", what, got, test.want, first)
 		}
-		if then := u.readRecords("team-a"); then != stands {
+		if then := u.readRecords("team-a"); then != existing {
 			t.Errorf("%s: then %s", what, then)
 		}
 	}

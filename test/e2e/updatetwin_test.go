@@ -144,9 +144,9 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	}
 	for i := range messages {
 		m := w.makeMessage()
-		theirs, ours := w.sendMessage(0, m), w.sendMessage(1, m)
+		remote, local := w.sendMessage(0, m), w.sendMessage(1, m)
 		switch {
-		case theirs == mdns.RcodeSuccess && ours == mdns.RcodeRefused:
+		case remote == mdns.RcodeSuccess && local == mdns.RcodeRefused:
 			refused++
 			if got := w.sendMessage(0, reset) | w.sendMessage(1, reset); got != mdns.RcodeSuccess {
 				t.Fatalf("reset: %d", got)
@@ -154,12 +154,12 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 			if !strings.Contains(m.String(), "CNAME") && !strings.Contains(w.readZone(0), "CNAME") && !touchesCNAME(m) {
 				t.Fatalf("message %d of seed %d is refused without a CNAME:\n%v", i, seed, m)
 			}
-		case theirs != ours:
-			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[theirs],
-				mdns.RcodeToString[ours], m)
+		case remote != local:
+			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[remote],
+				mdns.RcodeToString[local], m)
 		}
-		if theirs, ours := w.readZone(0), w.readZone(1); theirs != ours {
-			t.Fatalf("message %d of seed %d\n%v\nBIND has\n%s\nthe server has\n%s", i, seed, m, theirs, ours)
+		if remote, local := w.readZone(0), w.readZone(1); remote != local {
+			t.Fatalf("message %d of seed %d\n%v\nBIND has\n%s\nthe server has\n%s", i, seed, m, remote, local)
 		}
 	}
 	if refused == 0 || refused > messages/2 {
@@ -250,7 +250,7 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 		messages = 3000
 	}
 	// The primary has a change milliseconds after the answer.
-	readOurs := func() (values []string) {
+	readLocal := func() (values []string) {
 		serial := uint32(must.Get(zones.Get(t.Context(), "example-org", metav1.GetOptions{}))(t).Status.Serial)
 		waitUntil(t, "the primary has the serial of the Zone", func() bool {
 			has := w.transferZone(1)[0].(*mdns.SOA).Serial
@@ -259,24 +259,24 @@ func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 		})
 		return values
 	}
-	before := readOurs()
+	before := readLocal()
 	for i := range messages {
 		m := w.makeOwnMessage()
-		theirs, ours := w.sendMessage(0, m), w.sendMessage(1, m)
-		if ours != mdns.RcodeRefused && (ours != mdns.RcodeSuccess || theirs != ours) { // BIND keeps an address for an NS
-			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[theirs],
-				mdns.RcodeToString[ours], m)
+		remote, local := w.sendMessage(0, m), w.sendMessage(1, m)
+		if local != mdns.RcodeRefused && (local != mdns.RcodeSuccess || remote != local) { // BIND keeps an address for an NS
+			t.Fatalf("message %d of seed %d: BIND answers %s, the server %s\n%v", i, seed, mdns.RcodeToString[remote],
+				mdns.RcodeToString[local], m)
 		}
-		after := readOurs()
-		if ours == mdns.RcodeRefused {
+		after := readLocal()
+		if local == mdns.RcodeRefused {
 			if refused++; !slices.Equal(after, before) {
 				t.Fatalf("message %d of seed %d is refused\n%v\nthe server had\n%q\nand has\n%q", i, seed, m, before, after)
 			}
 			w.resetBIND(after)
 		}
-		if theirs := w.readValues(0); !slices.Equal(theirs, after) {
-			t.Fatalf("message %d of seed %d, answered %s\n%v\nBIND has\n%q\nthe server has\n%q", i, seed, mdns.RcodeToString[ours], m,
-				theirs, after)
+		if remote := w.readValues(0); !slices.Equal(remote, after) {
+			t.Fatalf("message %d of seed %d, answered %s\n%v\nBIND has\n%q\nthe server has\n%q", i, seed, mdns.RcodeToString[local], m,
+				remote, after)
 		}
 		before = after
 	}

@@ -4,7 +4,7 @@
 // Package faults kills, stops or misleads a real server at an exact place: before a transaction of a kind, or after
 // etcd's commit and before the answer.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and apiserver.Faults
 //     is empty.
@@ -15,7 +15,7 @@
 //  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
 //  4. A transaction's keys determine the kind: a new kind of write needs no code in the ledger.
 //
-// It does not know the reason for a transaction.
+// Out of scope: the reason for a transaction.
 //
 // Read armed.go; kind.go lists the kinds.
 package faults

@@ -56,13 +56,13 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		Namespaces: []string{w.namespace}, Ask: k.askPod, Answers: answersCatalog,
 		Primaries: func(context.Context) ([]netip.AddrPort, error) { return []netip.AddrPort{hidden}, nil },
 	})
-	_, err := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
+	_, err := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "car"}, Spec: bind9.Bind9ClusterSpec{
 			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: bind9.AgentBindcar}},
 		},
 	}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
 			Bind9: &v1alpha1.Bind9Provider{
@@ -71,7 +71,7 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		},
 	}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	_, err = w.ours.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+	_, err = w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: zone.String(), DNSClassRefs: []v1alpha1.DNSClassReference{{Name: w.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
 	}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
@@ -112,8 +112,8 @@ func transferBesideBindcar(t *testing.T, kind string) {
 		}
 		return nil
 	})
-	w.mustSucceed(w.ours.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
-	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.KubizoneV1alpha1().Zones(w.namespace).Delete(w.ctx, "main", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, w.namespace, metav1.DeleteOptions{}))
 }
 
 func (w *world) startBindcar(pod *localPod, kind string) (*client.Client, error) {
@@ -174,12 +174,12 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 		})
 	}
 	for cluster, kind := range map[string]bind9.AgentKind{"car": bind9.AgentBindcar, "own": bind9.AgentKubizone} {
-		_, err := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: bind9.Bind9ClusterSpec{
+		_, err := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: bind9.Bind9ClusterSpec{
 			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Agent: &bind9.Agent{Kind: kind}},
 		}}, metav1.CreateOptions{})
 		w.mustSucceed(err)
 	}
-	classes := w.ours.KubizoneV1alpha1().DNSClasses()
+	classes := w.kubizone.KubizoneV1alpha1().DNSClasses()
 	for called, block := range map[string]v1alpha1.Bind9Provider{
 		"unkeyed-transfer": {Mode: v1alpha1.Bind9ModeTransfer, Primaries: []string{"198.51.100.9", "198.51.100.9:5300", "[2001:db8::9]:53"}},
 		"unkeyed-update":   {Mode: v1alpha1.Bind9ModeUpdate},
@@ -204,6 +204,6 @@ func TestFleet_namesThePrimariesOfABindcar_S11_15(t *testing.T) {
 	w.mustSucceed(classes.Delete(w.ctx, "unkeyed-update", metav1.DeleteOptions{}))
 	servers("car-secondary-0")
 	for _, cluster := range []string{"car", "own"} {
-		w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
+		w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, cluster, metav1.DeleteOptions{}))
 	}
 }

@@ -214,8 +214,8 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 		if err != nil || deployment.Spec.Selector.MatchLabels[bind9.LabelInstance] != "ns1" {
 			return fmt.Errorf("%v", err)
 		}
-		if mine, theirs := podsOf(deployment.Spec.Selector.MatchLabels), podsOf(before.Spec.Selector); mine != 1 || theirs != 1 {
-			return fmt.Errorf("%d pods of the fleet, %d of bindy", mine, theirs)
+		if mine, remote := podsOf(deployment.Spec.Selector.MatchLabels), podsOf(before.Spec.Selector); mine != 1 || remote != 1 {
+			return fmt.Errorf("%d pods of the fleet, %d of bindy", mine, remote)
 		}
 		return nil
 	})
@@ -229,13 +229,13 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	if now := service(); now.Spec.Selector["app"] != "bind9" {
 		t.Errorf("the Service selects %v, and the server follows no catalog", now.Spec.Selector)
 	}
-	_, err := w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Spec: v1alpha1.DNSClassSpec{
+	_, err := w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 		Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "taken.catalog.example.", InstancesFrom: []v1alpha1.Bind9InstanceSelection{{Namespaces: []string{w.namespace}, Selector: metav1.LabelSelector{}}}},
 	}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	t.Cleanup(func() { // other tests have classes of their own
-		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "taken", metav1.DeleteOptions{})
+		_ = w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "taken", metav1.DeleteOptions{})
 	})
 	w.waitUntil("the pod has read the catalog's configuration", func() error {
 		w.load("ns1")
@@ -279,7 +279,7 @@ func TestInstance_takesOverADeployment_S11_10(t *testing.T) {
 	for range 3 {
 		_ = b.applyObjects(w.ctx)
 	}
-	_, err = w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"config":{"queryLog":true}}}`), metav1.PatchOptions{})
+	_, err = w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"config":{"queryLog":true}}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("the fleet has looked", func() error {
 		if instance := w.getInstance("ns1"); instance.Status.ObservedGeneration != instance.Generation {

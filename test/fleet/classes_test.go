@@ -26,7 +26,7 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 	w := newWorld(t, "followed")
 	w.runKubelet(w.namespace)
 	w.runFleet(clock.RealClock{}, w.namespace)
-	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	clusters := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "edge"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	follows := func(what string, want ...string) {
@@ -49,7 +49,7 @@ func TestFleet_followsClassesAtOnce(t *testing.T) {
 		})
 	}
 	follows("a server of no class")
-	classes := w.ours.KubizoneV1alpha1().DNSClasses()
+	classes := w.kubizone.KubizoneV1alpha1().DNSClasses()
 	patch := func(body string) {
 		t.Helper()
 		_, err := classes.Patch(w.ctx, "followed", types.MergePatchType, []byte(body), metav1.PatchOptions{})

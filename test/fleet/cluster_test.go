@@ -30,7 +30,7 @@ import (
 
 func (w *world) listNames(namespace string) []string {
 	w.t.Helper()
-	list, err := w.ours.Bind9V1alpha1().Bind9Instances(namespace).List(w.ctx, metav1.ListOptions{})
+	list, err := w.kubizone.Bind9V1alpha1().Bind9Instances(namespace).List(w.ctx, metav1.ListOptions{})
 	w.mustSucceed(err)
 	var names []string
 	for _, o := range list.Items {
@@ -64,7 +64,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	}
 	namespaces := []string{"provided-dns", "provided-api", "provided-web"}
 	w.runFleet(nil, namespaces...)
-	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
+	providers := w.kubizone.Bind9V1alpha1().ClusterBind9Providers()
 	_, err := providers.Create(w.ctx, &bind9.ClusterBind9Provider{
 		ObjectMeta: metav1.ObjectMeta{Name: "global-dns"}, Spec: bind9.ClusterBind9ProviderSpec{
 			Namespaces: append(slices.Clone(namespaces), "not-there"),
@@ -88,7 +88,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "False/PartiallyReady") // one namespace is missing
 	})
-	edge, err := w.ours.Bind9V1alpha1().Bind9Instances("provided-web").List(w.ctx, metav1.ListOptions{LabelSelector: "tier=edge," + bind9.LabelRole + "=secondary"})
+	edge, err := w.kubizone.Bind9V1alpha1().Bind9Instances("provided-web").List(w.ctx, metav1.ListOptions{LabelSelector: "tier=edge," + bind9.LabelRole + "=secondary"})
 	w.mustSucceed(err)
 	if len(edge.Items) != 3 {
 		t.Errorf("%d secondaries have the labels of their role", len(edge.Items))
@@ -105,10 +105,10 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	}
 
 	// A field of a provider's cluster changed by a user gets the provider's value again.
-	_, err = w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	_, err = w.kubizone.Bind9V1alpha1().Bind9Clusters("provided-web").Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"version":"9.18","secondary":{"replicas":4}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	w.mustSucceed(err)
 	w.waitUntil("the cluster is as the provider says", func() error {
-		cluster, err := w.ours.Bind9V1alpha1().Bind9Clusters("provided-web").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		cluster, err := w.kubizone.Bind9V1alpha1().Bind9Clusters("provided-web").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if err != nil || cluster.Spec.Version != "" || cluster.Spec.Secondary.Replicas != 3 {
 			return fmt.Errorf("%+v %w", cluster.Spec, err)
 		}
@@ -119,7 +119,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 	_, err = w.core.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "not-there"}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("the missing cluster is made", func() error {
-		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("not-there").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		_, err := w.kubizone.Bind9V1alpha1().Bind9Clusters("not-there").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		return err
 	})
 	_, err = providers.Patch(w.ctx, "global-dns", types.MergePatchType, []byte(`{"spec":{"namespaces":["provided-dns","provided-web"],"secondary":{"replicas":1}}}`), metav1.PatchOptions{})
@@ -130,7 +130,7 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 		if left := w.listMade("provided-api"); len(left) > 0 {
 			return fmt.Errorf("left: %q", left)
 		}
-		_, err := w.ours.Bind9V1alpha1().Bind9Clusters("provided-api").Get(w.ctx, "global-dns", metav1.GetOptions{})
+		_, err := w.kubizone.Bind9V1alpha1().Bind9Clusters("provided-api").Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
 			return errStillThere
 		}
@@ -156,9 +156,9 @@ func TestProvider_makesClustersAndServers_S11_9(t *testing.T) {
 func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 	w := newWorld(t, "scales")
 	w.runKubelet(w.namespace)
-	theirs := w.createInstance("prod-secondary-1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
+	foreign := w.createInstance("prod-secondary-1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.runFleet(nil, w.namespace)
-	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	clusters := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 3}}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	w.waitNames(w.namespace, "prod-secondary-0", "prod-secondary-1", "prod-secondary-2")
@@ -173,10 +173,10 @@ func TestCluster_scalesByTheHighestIndex_S11_9(t *testing.T) {
 		})
 	}
 	condition("True/Foreign")
-	if now := w.getInstance("prod-secondary-1"); now.UID != theirs.UID || len(now.OwnerReferences) > 0 {
+	if now := w.getInstance("prod-secondary-1"); now.UID != foreign.UID || len(now.OwnerReferences) > 0 {
 		t.Errorf("the other owner's instance was changed: %+v", now.ObjectMeta)
 	}
-	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "prod-secondary-1", metav1.DeleteOptions{}))
 	condition("False")
 	budget, err := w.core.PolicyV1().PodDisruptionBudgets(w.namespace).Get(w.ctx, "prod-secondary", metav1.GetOptions{})
 	w.mustSucceed(err)
@@ -256,13 +256,13 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 			return zone.String() == "tsig.catalog.example." && (key.Name == first.Name || !refuses.Load())
 		},
 	})
-	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	clusters := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Secondary: &bind9.RoleSettings{Replicas: 2},
 		DNSSEC:    &bind9.ClusterDNSSEC{Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
 	}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "tsig"}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
 			Bind9:      &v1alpha1.Bind9Provider{CatalogZone: "tsig.catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: w.namespace, Name: "prod"}},
@@ -270,7 +270,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	t.Cleanup(func() {
-		_ = w.ours.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "tsig", metav1.DeleteOptions{})
+		_ = w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(context.WithoutCancel(w.ctx), "tsig", metav1.DeleteOptions{})
 	})
 	for _, name := range []string{"prod-secondary-0", "prod-secondary-1", "prod-signer-0"} {
 		w.waitInstance(name, bind9.ConditionReady, "True")
@@ -316,7 +316,7 @@ func TestCluster_rotatesItsTSIGKeyInSteps_S11_11(t *testing.T) {
 	}
 	before := generation()
 	// Zones created by agents name the key, which stays while a class has such zones.
-	classes := w.ours.KubizoneV1alpha1().DNSClasses()
+	classes := w.kubizone.KubizoneV1alpha1().DNSClasses()
 	_, err = classes.Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "tsig-agents"}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}},
@@ -418,7 +418,7 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	w.mustSucceed(err)
 	// A store restored from an older backup would lack both instances.
 	w.stop()
-	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	instances := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace)
 	for _, name := range []string{"lost-0", "lost-1"} {
 		_, err := instances.Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		w.mustSucceed(err)
@@ -477,10 +477,10 @@ func TestSweep_hasBrakes_S11_12(t *testing.T) {
 	}
 	// An empty list more likely means a new store than the end of all servers.
 	w.stop()
-	list, err := w.ours.Bind9V1alpha1().Bind9Instances("").List(w.ctx, metav1.ListOptions{})
+	list, err := w.kubizone.Bind9V1alpha1().Bind9Instances("").List(w.ctx, metav1.ListOptions{})
 	w.mustSucceed(err)
 	for _, o := range list.Items { // also those of ended tests
-		of := w.ours.Bind9V1alpha1().Bind9Instances(o.Namespace)
+		of := w.kubizone.Bind9V1alpha1().Bind9Instances(o.Namespace)
 		_, err := of.Patch(w.ctx, o.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		w.mustSucceed(err)
 		if err := of.Delete(w.ctx, o.Name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {

@@ -4,12 +4,12 @@
 // Package fleet runs pkg/bind9/fleet against a real kube-apiserver, with Kubernetes' workload controllers and
 // `kubizone apiserver`. Without a kubelet, a test sets the status of pods, or runs processes from their specs.
 //
-// It promises:
+// Guarantees:
 //  1. Commands, files and keys of a pod are read from the cluster.
 //  2. A test has its own namespaces, and shares only the servers.
 //  3. A test waits for observable facts, never for a time.
 //
-// It does not know how objects are rendered: golden files of pkg/bind9/fleet/render test that.
+// Out of scope: how objects are rendered: golden files of pkg/bind9/fleet/render test that.
 //
 // Read fleet_test.go for the setup, kubelet_test.go for pods as processes.
 package fleet

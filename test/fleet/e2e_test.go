@@ -82,7 +82,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 			t.Logf("named said:\n%s\nthe agent said:\n%s", p.named.Log(), p.program.Log())
 		}
 	})
-	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
+	_, err = w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Create(w.ctx, &bind9.Bind9Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 			Secondary: &bind9.RoleSettings{Replicas: 1}, ServerSettings: bind9.ServerSettings{Config: &bind9.Config{QueryLog: true}},
 		},
@@ -93,14 +93,14 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		return err
 	})
 	key := &v1alpha1.SecretReference{Namespace: w.namespace, Name: render.TransferSecretName("prod")}
-	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
+	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "served"}, Spec: v1alpha1.DNSClassSpec{
 			Namespaces: &v1alpha1.NamespaceSelection{Names: []string{w.namespace}}, AllowLocalAddresses: true,
 			Transfer: &v1alpha1.TransferProvider{CatalogZone: "served.catalog.example.", Secondaries: []v1alpha1.Secondary{{Address: k.dns.String(), TSIGSecretRef: key}}},
 		},
 	}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	zones, records := w.ours.KubizoneV1alpha1().Zones(w.namespace), w.ours.KubizoneV1alpha1().Records(w.namespace)
+	zones, records := w.kubizone.KubizoneV1alpha1().Zones(w.namespace), w.kubizone.KubizoneV1alpha1().Records(w.namespace)
 	_, err = zones.Create(w.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "served.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "served"}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.DelegationRule{{Namespace: w.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
@@ -163,7 +163,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		return keys
 	}
 	transfer := transferKeys()
-	_, err = w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
+	_, err = w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Patch(w.ctx, "prod", types.MergePatchType, []byte(`{"spec":{"tsigKey":{"algorithm":"hmac-sha512"}}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
 	var signs string
 	w.waitUntil("the next TSIG key signs", func() error {
@@ -266,7 +266,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 
 	w.mustSucceed(zones.Delete(w.ctx, "main", metav1.DeleteOptions{}))
 	answered("REFUSED")
-	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace).Delete(w.ctx, "prod", metav1.DeleteOptions{}))
 	w.waitUntil("nothing is left", func() error {
 		if left := w.listMade(w.namespace); len(left) > 0 {
 			return fmt.Errorf("%q", left)
@@ -276,5 +276,5 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 		return nil
 	})
-	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "served", metav1.DeleteOptions{}))
 }

@@ -113,25 +113,25 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		})
 	}
 	w.waitUntil("the zone is Ready at each of them", func() error {
-		zone, err := w.ours.KubizoneV1alpha1().Zones("platform-dns").Get(w.ctx, "example-zone", metav1.GetOptions{})
+		zone, err := w.kubizone.KubizoneV1alpha1().Zones("platform-dns").Get(w.ctx, "example-zone", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		return expectCondition(zone.Status.Conditions, "Ready", "True")
 	})
-	deliveries, err := w.ours.KubizoneV1alpha1().Deliveries("platform-dns").List(w.ctx, metav1.ListOptions{})
+	deliveries, err := w.kubizone.KubizoneV1alpha1().Deliveries("platform-dns").List(w.ctx, metav1.ListOptions{})
 	w.mustSucceed(err)
 	if len(deliveries.Items) != 1 || len(deliveries.Items[0].Status.Servers) != len(servers) {
 		t.Errorf("the Delivery has no row for each of %d servers: %+v", len(servers), deliveries.Items)
 	}
 	w.waitUntil("the provider is Ready", func() error {
-		provider, err := w.ours.Bind9V1alpha1().ClusterBind9Providers().Get(w.ctx, "global-dns", metav1.GetOptions{})
+		provider, err := w.kubizone.Bind9V1alpha1().ClusterBind9Providers().Get(w.ctx, "global-dns", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
-	w.mustSucceed(w.ours.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.KubizoneV1alpha1().Zones("platform-dns").Delete(w.ctx, "example-zone", metav1.DeleteOptions{}))
 	for name, at := range servers {
 		w.waitUntil("no zone at "+name, func() error {
 			if got, err := askAddress(w.ctx, at, "www.example.com."); err != nil || got != "REFUSED" {
@@ -140,7 +140,7 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 			return nil
 		})
 	}
-	w.mustSucceed(w.ours.Bind9V1alpha1().ClusterBind9Providers().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.Bind9V1alpha1().ClusterBind9Providers().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
 	w.waitUntil("nothing is left", func() error {
 		for _, namespace := range namespaces {
 			if left := w.listMade(namespace); len(left) > 0 {
@@ -149,5 +149,5 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		}
 		return nil
 	})
-	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, "global-dns", metav1.DeleteOptions{}))
 }

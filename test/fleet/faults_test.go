@@ -52,14 +52,14 @@ const (
 
 type causes struct {
 	*testing.T
-	mu   sync.Mutex
-	said []string
+	mu       sync.Mutex
+	messages []string
 }
 
 func (c *causes) addCause(format string, args []any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = append(c.said, fmt.Sprintf(format, args...))
+	c.messages = append(c.messages, fmt.Sprintf(format, args...))
 }
 
 func (c *causes) Errorf(format string, args ...any) {
@@ -160,15 +160,15 @@ func TestFaults_leaveEveryServerAtEverySerial(t *testing.T) {
 		}
 	}
 	t.Logf("the controller ended %d times because it could not renew its Lease", r.controller.lost.Load())
-	r.mustSucceed(r.ours.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	r.mustSucceed(r.ours.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
+	r.mustSucceed(r.kubizone.KubizoneV1alpha1().Zones(r.namespace).DeleteCollection(r.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	r.mustSucceed(r.kubizone.KubizoneV1alpha1().DNSClasses().Delete(r.ctx, r.namespace, metav1.DeleteOptions{}))
 }
 
 func newRoom(t *testing.T) *room {
 	r := &room{t: &causes{T: t}, primary: &service{name: "primary"}, controller: &service{name: "controller"}}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what failed:\n%s", strings.Join(r.t.said, "\n"))
+			t.Logf("what failed:\n%s", strings.Join(r.t.messages, "\n"))
 		}
 	})
 	var namespaces []string
@@ -216,7 +216,7 @@ func newRoom(t *testing.T) *room {
 	r.runFleetWith(r.config)
 	var secondaries []v1alpha1.Secondary
 	for _, one := range r.sites {
-		_, err := r.ours.Bind9V1alpha1().Bind9Clusters(one.namespace).Create(r.ctx, &bind9.Bind9Cluster{
+		_, err := r.kubizone.Bind9V1alpha1().Bind9Clusters(one.namespace).Create(r.ctx, &bind9.Bind9Cluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{Secondary: &bind9.RoleSettings{Replicas: 1}},
 		}, metav1.CreateOptions{})
 		r.mustSucceed(err)
@@ -226,7 +226,7 @@ func newRoom(t *testing.T) *room {
 			return err
 		})
 	}
-	_, err = r.ours.KubizoneV1alpha1().DNSClasses().Create(r.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Spec: v1alpha1.DNSClassSpec{
+	_, err = r.kubizone.KubizoneV1alpha1().DNSClasses().Create(r.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{r.namespace}}, AllowLocalAddresses: true,
 		Transfer: &v1alpha1.TransferProvider{CatalogZone: "faults.catalog.example.", Secondaries: secondaries},
 	}}, metav1.CreateOptions{})
@@ -258,10 +258,10 @@ func (r *room) keepRunning(s *service) {
 		s.down.Lock()
 		if !s.killed.Swap(false) {
 			// Others may log later.
-			if said := process.Log(); strings.Contains(said, "kubizone: the Lease is another's, or could not be renewed in time\n") {
+			if message := process.Log(); strings.Contains(message, "kubizone: the Lease is another's, or could not be renewed in time\n") {
 				s.lost.Add(1)
 			} else {
-				r.t.Errorf("%s ended by itself, %v:\n%s", s.name, process.Err(), said[max(0, len(said)-1000):])
+				r.t.Errorf("%s ended by itself, %v:\n%s", s.name, process.Err(), message[max(0, len(message)-1000):])
 			}
 		}
 		err := r.startService(s)
@@ -276,13 +276,13 @@ func (r *room) keepRunning(s *service) {
 // makeZones: one of the queried names never changes, the other always does.
 func (r *room) makeZones() {
 	r.written.Store(1)
-	_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(r.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
+	_, err := r.kubizone.KubizoneV1alpha1().Zones(r.namespace).Create(r.ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "main"}, Spec: v1alpha1.ZoneSpec{
 		DomainName: "faults.example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 		Delegations: []v1alpha1.DelegationRule{{Namespace: r.namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 	}}, metav1.CreateOptions{})
 	r.mustSucceed(err)
 	for name, value := range map[string]string{"fixed": fixedAddress, "www": addressOf(1)} {
-		_, err = r.ours.KubizoneV1alpha1().Records(r.namespace).Create(r.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
+		_, err = r.kubizone.KubizoneV1alpha1().Records(r.namespace).Create(r.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 			DomainName: name, ZoneRef: &v1alpha1.ZoneReference{Name: "main"}, Type: "A", RData: value,
 		}}, metav1.CreateOptions{})
 		r.mustSucceed(err)
@@ -302,13 +302,13 @@ func (r *room) writeRecords(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		next := r.written.Add(1) // before the write, as an answer may come before the server's
 		r.persistUntilDone(func(ctx context.Context) error {
-			_, err := r.ours.KubizoneV1alpha1().Records(r.namespace).Patch(ctx, "www", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, addressOf(next)), metav1.PatchOptions{})
+			_, err := r.kubizone.KubizoneV1alpha1().Records(r.namespace).Patch(ctx, "www", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"rdata":%q}}`, addressOf(next)), metav1.PatchOptions{})
 			return err
 		})
 		if i%5 == 0 {
 			name := fmt.Sprintf("z%d", i)
 			r.persistUntilDone(func(ctx context.Context) error {
-				_, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
+				_, err := r.kubizone.KubizoneV1alpha1().Zones(r.namespace).Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ZoneSpec{
 					DomainName: name + ".example.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: r.namespace}}, NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}},
 				}}, metav1.CreateOptions{})
 				if apierrors.IsAlreadyExists(err) {
@@ -319,7 +319,7 @@ func (r *room) writeRecords(ctx context.Context) {
 		}
 		if i%5 == 0 && i >= 15 {
 			r.persistUntilDone(func(ctx context.Context) error {
-				err := r.ours.KubizoneV1alpha1().Zones(r.namespace).Delete(ctx, fmt.Sprintf("z%d", i-15), metav1.DeleteOptions{})
+				err := r.kubizone.KubizoneV1alpha1().Zones(r.namespace).Delete(ctx, fmt.Sprintf("z%d", i-15), metav1.DeleteOptions{})
 				if apierrors.IsNotFound(err) {
 					return nil
 				}
@@ -597,7 +597,7 @@ func (r *room) waitEverySerial() {
 	ctx, cancel := context.WithTimeout(r.ctx, waitTimeout)
 	defer cancel()
 	rig.Until(ctx, r.t, "every server has every serial", func() error {
-		zones, err := r.ours.KubizoneV1alpha1().Zones(r.namespace).List(r.ctx, metav1.ListOptions{})
+		zones, err := r.kubizone.KubizoneV1alpha1().Zones(r.namespace).List(r.ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -621,7 +621,7 @@ func (r *room) waitEverySerial() {
 			if a, ok := rr.(*mdns.A); err != nil || !ok || a.A.String() != want {
 				return fmt.Errorf("%s answers %v %s %v, want %s", one.namespace, rr, code, err, want)
 			}
-			instance, err := r.ours.Bind9V1alpha1().Bind9Instances(one.namespace).Get(r.ctx, "prod-secondary-0", metav1.GetOptions{})
+			instance, err := r.kubizone.Bind9V1alpha1().Bind9Instances(one.namespace).Get(r.ctx, "prod-secondary-0", metav1.GetOptions{})
 			if err != nil {
 				return err
 			}

@@ -69,7 +69,7 @@ type cluster struct {
 	kube       *kuberig.Kube
 	program    string // path of the kubizone binary
 	core       *kubernetes.Clientset
-	ours       *versioned.Clientset
+	kubizone   *versioned.Clientset
 	server     *kuberig.Server
 	kubeconfig string
 }
@@ -108,11 +108,11 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	}
 	admin := c.kube.Admin()
 	admin.QPS = -1
-	if c.ours, err = versioned.NewForConfig(admin); err != nil {
+	if c.kubizone, err = versioned.NewForConfig(admin); err != nil {
 		return nil, err
 	}
 	for {
-		if _, err = c.ours.Bind9V1alpha1().Bind9Instances("").List(ctx, metav1.ListOptions{}); err == nil {
+		if _, err = c.kubizone.Bind9V1alpha1().Bind9Instances("").List(ctx, metav1.ListOptions{}); err == nil {
 			break
 		}
 		if ctx.Err() != nil {
@@ -133,7 +133,7 @@ type world struct {
 	t         *testing.T
 	ctx       context.Context
 	namespace string
-	told      *events.FakeRecorder
+	reported  *events.FakeRecorder
 	// loaded maps each instance to the configuration hash reported by its pods; guarded by mu.
 	mu     sync.Mutex
 	loaded map[string]string
@@ -163,7 +163,7 @@ func newWorld(t *testing.T, namespace string) *world {
 	c := requireCluster(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, told: events.NewFakeRecorder(1000)}
+	w := &world{cluster: c, t: t, ctx: ctx, namespace: namespace, loaded: map[string]string{}, reported: events.NewFakeRecorder(1000)}
 	_, err := c.core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	return w
@@ -217,7 +217,7 @@ func (w *world) load(instance string) {
 
 func (w *world) runFleetWith(config fleet.Config) {
 	w.t.Helper()
-	informers := externalversions.NewSharedInformerFactory(w.ours, 0)
+	informers := externalversions.NewSharedInformerFactory(w.kubizone, 0)
 	counted := w.kube.Admin()
 	counted.QPS = -1
 	counted.Wrap(w.countWrites)
@@ -226,7 +226,7 @@ func (w *world) runFleetWith(config fleet.Config) {
 	if config.Platform.Installation == "" {
 		config.Platform = makePlatform()
 	}
-	config.Client, config.Informers, config.Cluster, config.Events = w.ours, informers, core, w.told
+	config.Client, config.Informers, config.Cluster, config.Events = w.kubizone, informers, core, w.reported
 	f, err := fleet.New(config)
 	w.mustSucceed(err)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -285,7 +285,7 @@ func (w *world) waitUntil(what string, fact func() error) {
 
 func (w *world) getInstance(name string) *bind9.Bind9Instance {
 	w.t.Helper()
-	instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+	instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
 	w.mustSucceed(err)
 	return instance
 }
@@ -306,7 +306,7 @@ func expectCondition(conditions []metav1.Condition, of, want string) error {
 func (w *world) waitInstance(name, condition, want string) {
 	w.t.Helper()
 	w.waitUntil(fmt.Sprintf("%s of %s is %s", condition, name, want), func() error {
-		instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
+		instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -341,7 +341,7 @@ func (w *world) eachMade(namespace string, do func(at string, o *unstructured.Un
 
 func (w *world) createInstance(name string, spec bind9.Bind9InstanceSpec) *bind9.Bind9Instance {
 	w.t.Helper()
-	instance, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	return instance
 }

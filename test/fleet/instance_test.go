@@ -97,7 +97,7 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		}
 		return nil
 	})
-	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	instances := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace)
 	for i := range 5 {
 		_, err = instances.Patch(w.ctx, "ns1", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"x":"%d"}}}`, i), metav1.PatchOptions{})
 		w.mustSucceed(err)
@@ -120,9 +120,9 @@ func TestInstance_isMadeRepairedAndRemoved_S11_9(t *testing.T) {
 		t.Errorf("%d requests that change something, want 1 for the ConfigMap", n)
 	}
 
-	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.waitUntil("it is gone", func() error {
-		_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
+		_, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -139,7 +139,7 @@ func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	w := newWorld(t, "foreign")
 	w.runKubelet(w.namespace)
 	configs := w.core.CoreV1().ConfigMaps(w.namespace)
-	theirs, err := configs.Create(w.ctx, &corev1.ConfigMap{
+	foreign, err := configs.Create(w.ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "ns1-config", Labels: map[string]string{"app.kubernetes.io/managed-by": "bindy"}}, Data: map[string]string{"named.conf": "theirs"},
 	}, metav1.CreateOptions{FieldManager: "bindy"})
 	w.mustSucceed(err)
@@ -148,7 +148,7 @@ func TestInstance_leavesObjectsOfOthers_S11_10(t *testing.T) {
 	w.waitInstance("ns1", bind9.ConditionDegraded, "True/"+fleet.ReasonForeign)
 	now, err := configs.Get(w.ctx, "ns1-config", metav1.GetOptions{})
 	w.mustSucceed(err)
-	if now.ResourceVersion != theirs.ResourceVersion {
+	if now.ResourceVersion != foreign.ResourceVersion {
 		t.Errorf("it was changed: %+v", now)
 	}
 	if _, err := w.core.AppsV1().Deployments(w.namespace).Get(w.ctx, "ns1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -171,7 +171,7 @@ func TestInstance_changesReachServers_S11_9(t *testing.T) {
 	w.runFleet(nil, w.namespace)
 	w.createInstance("ns1", bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary})
 	w.waitInstance("ns1", bind9.ConditionReady, "True")
-	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	instances := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace)
 	_, err := instances.Patch(w.ctx, "ns1", types.MergePatchType, []byte(`{"spec":{"version":"9.18","config":{"queryLog":true}}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("options and image are there", func() error {
@@ -232,7 +232,7 @@ func TestInstance_saysWhatHasBecomeOfIt_S11_9(t *testing.T) {
 	warned := false
 	for done := false; !done; {
 		select {
-		case event := <-w.told.Events:
+		case event := <-w.reported.Events:
 			warned = warned || strings.HasPrefix(event, "Warning "+fleet.ReasonUnavailable)
 		default:
 			done = true
@@ -255,7 +255,7 @@ func TestInstance_finalizerHasADeadline_S11_12(t *testing.T) {
 	configs := w.core.CoreV1().ConfigMaps(w.namespace)
 	_, err := configs.Patch(w.ctx, "ns1-config", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/held"]}}`), metav1.PatchOptions{})
 	w.mustSucceed(err)
-	instances := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace)
+	instances := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace)
 	w.mustSucceed(instances.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.waitUntil("all else is gone", func() error {
 		if left := w.listMade(w.namespace); len(left) != 1 {
@@ -294,6 +294,6 @@ func TestInstance_keepsTheNameThatItHas_S11_10(t *testing.T) {
 	if now, err := services.Get(w.ctx, "ns1-agent", metav1.GetOptions{}); err != nil || now.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the Service of the agent was changed: %v %+v", err, now)
 	}
-	w.mustSucceed(w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.waitInstance("ns1-agent", bind9.ConditionReady, "True")
 }

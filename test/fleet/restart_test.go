@@ -94,14 +94,14 @@ func (l *load) runLoad(ctx context.Context, rate int) (stop func()) {
 
 func (l *load) resolveName(socket *net.UDPConn, name string) {
 	l.asked.Add(1)
-	first, said := rand.IntN(len(l.services)), []string{}
+	first, messages := rand.IntN(len(l.services)), []string{}
 	for try := range l.services {
 		if try > 0 {
 			l.again.Add(1)
 		}
 		at, ok := l.podOf(l.services[(first+try)%len(l.services)])
 		if !ok {
-			said = append(said, "no pod is ready")
+			messages = append(messages, "no pod is ready")
 			continue
 		}
 		question := new(mdns.Msg)
@@ -110,22 +110,22 @@ func (l *load) resolveName(socket *net.UDPConn, name string) {
 		answer, err := exchangeMessages(socket, at, question)
 		switch {
 		case err != nil:
-			said = append(said, fmt.Sprintf("%s: %v", at, err))
+			messages = append(messages, fmt.Sprintf("%s: %v", at, err))
 		case answer.Rcode == mdns.RcodeServerFailure || answer.Rcode == mdns.RcodeRefused:
-			said = append(said, fmt.Sprintf("%s: %s", at, mdns.RcodeToString[answer.Rcode]))
+			messages = append(messages, fmt.Sprintf("%s: %s", at, mdns.RcodeToString[answer.Rcode]))
 		default:
 			if len(answer.Answer) != 1 || answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative || answer.Answer[0].(*mdns.A).A.String() != l.want {
 				l.wrong.Add(1)
 				l.noteSample("%s at %s: %s %v", name, at, mdns.RcodeToString[answer.Rcode], answer.Answer)
 			}
-			if len(said) > 0 {
-				l.noteSample("%s after %q", name, said)
+			if len(messages) > 0 {
+				l.noteSample("%s after %q", name, messages)
 			}
 			return
 		}
 	}
 	l.missing.Add(1)
-	l.noteSample("%s: %q", name, said)
+	l.noteSample("%s: %q", name, messages)
 }
 
 func exchangeMessages(socket *net.UDPConn, at netip.AddrPort, question *mdns.Msg) (*mdns.Msg, error) {
@@ -185,12 +185,12 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 	w, nodes := newNodes(t, namespace)
 	k := nodes[namespace].kubelet
 	w.runFleetWith(configOf(nodes, w.startDelivery()))
-	clusters, zones := w.ours.Bind9V1alpha1().Bind9Clusters(namespace), w.ours.KubizoneV1alpha1().Zones(namespace)
+	clusters, zones := w.kubizone.Bind9V1alpha1().Bind9Clusters(namespace), w.kubizone.KubizoneV1alpha1().Zones(namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Secondary: &bind9.RoleSettings{Replicas: restartServers}, ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: storage},
 	}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
-	_, err = w.ours.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
+	_, err = w.kubizone.KubizoneV1alpha1().DNSClasses().Create(w.ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: v1alpha1.DNSClassSpec{
 		Namespaces: &v1alpha1.NamespaceSelection{Names: []string{namespace}}, AllowLocalAddresses: true,
 		Bind9: &v1alpha1.Bind9Provider{CatalogZone: namespace + ".catalog.example.", ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: namespace, Name: "prod"}},
 	}}, metav1.CreateOptions{})
@@ -203,7 +203,7 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 			Delegations: []v1alpha1.DelegationRule{{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}},
 		}}, metav1.CreateOptions{})
 		w.mustSucceed(err)
-		_, err = w.ours.KubizoneV1alpha1().Records(namespace).Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("www-z%d", i)}, Spec: v1alpha1.RecordSpec{
+		_, err = w.kubizone.KubizoneV1alpha1().Records(namespace).Create(w.ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("www-z%d", i)}, Spec: v1alpha1.RecordSpec{
 			DomainName: "www." + name, Type: "A", RData: l.want,
 		}}, metav1.CreateOptions{})
 		w.mustSucceed(err)
@@ -241,9 +241,10 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 		return expectCondition(cluster.Status.Conditions, bind9.ConditionReady, "True")
 	})
 	stop()
-	took := time.Since(began)
+	elapsed := time.Since(began)
 	t.Logf("%d questions in %s (%.0f a second), %d asked again of another server, %d wrong, %d missing",
-		l.asked.Load(), took.Round(time.Second), float64(l.asked.Load())/took.Seconds(), l.again.Load(), l.wrong.Load(), l.missing.Load())
+		l.asked.Load(), elapsed.Round(time.Second), float64(l.asked.Load())/elapsed.Seconds(), l.again.Load(), l.wrong.Load(),
+		l.missing.Load())
 	for _, sample := range l.samples {
 		t.Log(sample)
 	}
@@ -258,7 +259,7 @@ func restartUnderQueries(t *testing.T, namespace string, storage *bind9.Storage,
 		}
 		return nil
 	})
-	w.mustSucceed(w.ours.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
+	w.mustSucceed(w.kubizone.KubizoneV1alpha1().DNSClasses().Delete(w.ctx, namespace, metav1.DeleteOptions{}))
 }
 
 func (w *world) podUIDs() (uids []types.UID) {

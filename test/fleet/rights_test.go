@@ -44,7 +44,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 	process := w.startProgram(account, "fleet", "--lease", kuberig.InstallNamespace+"/kubizone-fleet",
 		"--server-namespace", w.namespace, "--agent-image", "registry.example/kubizone:v0",
 		"--key-reader", kuberig.InstallNamespace+"/reader", "--signer-agent-reader", kuberig.InstallNamespace+"/asker", "-v=1")
-	providers := w.ours.Bind9V1alpha1().ClusterBind9Providers()
+	providers := w.kubizone.Bind9V1alpha1().ClusterBind9Providers()
 	_, err = providers.Create(w.ctx, &bind9.ClusterBind9Provider{ObjectMeta: metav1.ObjectMeta{Name: "granted"}, Spec: bind9.ClusterBind9ProviderSpec{
 		Namespaces: []string{w.namespace}, Bind9ClusterSpec: bind9.Bind9ClusterSpec{
 			Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 1},
@@ -74,7 +74,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return errors.New("there is none")
 	})
-	elsewhere := w.ours.Bind9V1alpha1().Bind9Instances("not-granted")
+	elsewhere := w.kubizone.Bind9V1alpha1().Bind9Instances("not-granted")
 	_, err = elsewhere.Create(w.ctx, &bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: bind9.Bind9InstanceSpec{Role: bind9.RoleSecondary}}, metav1.CreateOptions{})
 	w.mustSucceed(err)
 	w.waitUntil("an instance elsewhere waits", func() error {

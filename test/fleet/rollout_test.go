@@ -46,7 +46,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		}
 	}()
 	w.runFleet(nil, w.namespace)
-	clusters := w.ours.Bind9V1alpha1().Bind9Clusters(w.namespace)
+	clusters := w.kubizone.Bind9V1alpha1().Bind9Clusters(w.namespace)
 	_, err := clusters.Create(w.ctx, &bind9.Bind9Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}, Spec: bind9.Bind9ClusterSpec{
 		Primary: &bind9.RoleSettings{Replicas: 1}, Secondary: &bind9.RoleSettings{Replicas: 2},
 		ServerSettings: bind9.ServerSettings{Version: "9.20", Storage: &bind9.Storage{Type: bind9.StoragePersistentVolumeClaim, Capacity: "1Gi"}},
@@ -92,7 +92,7 @@ func TestCluster_replacesOneServerAtATime_S11_9(t *testing.T) {
 		// The pod is not ready: reconciles of the others change nothing.
 		for i := range 5 {
 			for _, name := range names {
-				_, err := w.ours.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{})
+				_, err := w.kubizone.Bind9V1alpha1().Bind9Instances(w.namespace).Patch(w.ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d-%d"}}}`, turn, i), metav1.PatchOptions{})
 				w.mustSucceed(err)
 			}
 			if got := changed(); len(got) != turn {

@@ -585,8 +585,8 @@ func TestImports_followTheTable(t *testing.T) {
 			continue
 		}
 		for _, imported := range p.Imports {
-			if ours, ok := strings.CutPrefix(imported, module+"/"); ok && !anyMatches(r.may, ours) {
-				t.Errorf("%s imports %s, its row allows %v (%s)", p.trimModule(), ours, r.may, r.why)
+			if local, ok := strings.CutPrefix(imported, module+"/"); ok && !anyMatches(r.may, local) {
+				t.Errorf("%s imports %s, its row allows %v (%s)", p.trimModule(), local, r.may, r.why)
 			}
 			if anyMatches(r.avoid, imported) {
 				t.Errorf("%s imports %s (%s)", p.trimModule(), imported, r.why)
@@ -613,9 +613,9 @@ func TestImports_coreKnowsNoEstate(t *testing.T) {
 			continue
 		}
 		for _, dep := range p.Deps {
-			if ours, ok := strings.CutPrefix(dep, module+"/"); ok && anyMatches(estates, ours) {
+			if local, ok := strings.CutPrefix(dep, module+"/"); ok && anyMatches(estates, local) {
 				t.Errorf("%s depends on %s, directly or not: the core works without it, so pkg/cmd puts the two together", p.trimModule(),
-					ours)
+					local)
 			}
 		}
 	}
@@ -684,10 +684,10 @@ func TestImports_nonTestCodeImportsNoTestCode(t *testing.T) {
 			}
 		}
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			ours, ok := strings.CutPrefix(imported, module+"/")
-			if ok && matchesPattern("pkg/cmd/...", ours) && !matchesPattern("pkg/cmd/...", p.trimModule()) &&
+			local, ok := strings.CutPrefix(imported, module+"/")
+			if ok && matchesPattern("pkg/cmd/...", local) && !matchesPattern("pkg/cmd/...", p.trimModule()) &&
 				!matchesPattern("cmd/...", p.trimModule()) {
-				t.Errorf("%s imports %s: only cmd/ and test/ may", p.trimModule(), ours)
+				t.Errorf("%s imports %s: only cmd/ and test/ may", p.trimModule(), local)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 			if slices.Contains(banned, part) {
 				t.Errorf("%s: %q says nothing about what lives there; name it by its noun or its task", p.trimModule(), part)
 			}
-			// Commands have dashes, and test directories are named by what must hold.
+			// Commands have dashes, and the names of test directories are statements.
 			if strings.ContainsAny(part, "_-") && matchesPattern("pkg/...", p.trimModule()) {
 				t.Errorf("%s: %q is more than one word", p.trimModule(), part)
 			}
@@ -99,12 +99,12 @@ func TestPackages_haveNamesOfTheDomain(t *testing.T) {
 // isProgram: no package imports a program, and its help text explains it.
 func isProgram(p *listed) bool { return path.Dir(p.trimModule()) == "cmd" }
 
-// TestPackages_explainThemselves: doc.go names the content, numbered promises, the things that the package does not
-// know, and the file to read first.
+// TestPackages_explainThemselves: doc.go names the content, numbered guarantees, the matters out of scope, and the file
+// to read first.
 func TestPackages_explainThemselves(t *testing.T) {
 	fileName := regexp.MustCompile(`\b[\w/.-]+\.(go|txt|md|txtar)\b`)
 	numbered := regexp.MustCompile(`(?m)\([A-Z]?1\) |^\s*[A-Z]?1\. `) // (1) or (I1) in the text, or a list of 1. or I1.
-	ignorance := regexp.MustCompile(`(do|does)\s+not\s+know|(knows|decides)\s+(nothing|neither|no)\b|knows\s[^.]*\s(alone|only)\b`)
+	scope := regexp.MustCompile(`(?m)^Out of scope: `)
 	for _, p := range listPackages(t) {
 		if anyMatches(machineWritten, p.trimModule()) || isProgram(p) || strings.HasPrefix(p.trimModule(), "test/interop/") &&
 			len(p.GoFiles) == 0 {
@@ -136,11 +136,11 @@ func TestPackages_explainThemselves(t *testing.T) {
 			}
 		}
 		if paragraphs < 4 || !numbered.MatchString(text) {
-			t.Errorf("%s/doc.go: four paragraphs say what lives here, what it promises (numbered), what it does not know, "+
-				"which file to read first", p.trimModule())
+			t.Errorf("%s/doc.go: four paragraphs have the content, the guarantees (numbered), the matters out of scope, "+
+				"and the file to read first", p.trimModule())
 		}
-		if !ignorance.MatchString(text) {
-			t.Errorf("%s/doc.go: does not say what the package does not know", p.trimModule())
+		if !scope.MatchString(text) {
+			t.Errorf("%s/doc.go: has no line \"Out of scope: …\"", p.trimModule())
 		}
 		found := false
 		for _, name := range fileName.FindAllString(first, -1) {
@@ -220,7 +220,7 @@ func listAnchors(page string) (names []string) {
 	return names
 }
 
-var saysForWhom = regexp.MustCompile(`^# .*\n+For `)
+var namesReader = regexp.MustCompile(`^# .*\n+For `)
 
 // TestDocuments_pointAtWhatExists covers the table of packages in CONTRIBUTING.md and every relative link of every
 // page.
@@ -236,7 +236,7 @@ func TestDocuments_pointAtWhatExists(t *testing.T) {
 			continue
 		}
 		text := readFile(t, p)
-		if path.Dir(p) == "docs" && !saysForWhom.MatchString(text) {
+		if path.Dir(p) == "docs" && !namesReader.MatchString(text) {
 			t.Errorf("%s: the first line below the title must name the readers of the page, as in: For platform engineers", p)
 		}
 		if path.Dir(p) == "docs" && path.Base(p) != "README.md" && !strings.Contains(readFile(t, "docs/README.md"), "]("+path.Base(p)) {

@@ -4,7 +4,7 @@
 // Package metrics compares the list of all metrics, testdata/metrics.txt, with the metrics of processes, and
 // docs/operations.md with the list.
 //
-// It promises:
+// Guarantees:
 //
 //  1. The list equals the registered metrics: names, types, labels and help change only on purpose. UPDATE=1 go
 //     test ./test/metrics writes it.
@@ -12,7 +12,7 @@
 //  3. Every metric of the list is in docs/operations.md; alerts and pages name only these metrics, and those of
 //     bind-agent.
 //
-// It does not know whether a metric counts correctly: its package's tests do.
+// Out of scope: whether a metric counts correctly: its package's tests do.
 //
 // Read list.go, then testdata/metrics.txt.
 package metrics

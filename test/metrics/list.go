@@ -21,7 +21,7 @@ type Metric struct {
 	Name      string
 	Labels    []string
 	Type      string
-	Processes []string // sub-commands that serve it
+	Processes []string // sub-commands that serve the metric
 	Help      string
 }
 

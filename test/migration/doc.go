@@ -4,7 +4,7 @@
 // Package migration moves a cluster from the custom resources of kubizone v0 to this API, by the commands of
 // docs/migration-v0.md.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
 //  2. The document's "before" objects are applied as custom resources, and the migration must produce the "after"
@@ -13,7 +13,7 @@
 //     zones.
 //  4. Going back restores the custom resources.
 //
-// It does not know how an import works, and of a CRD's controller only the statuses.
+// Out of scope: how an import works, and of a CRD's controller only the statuses.
 //
 // Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

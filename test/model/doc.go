@@ -4,7 +4,7 @@
 // Package model runs several clients at once against two servers on one etcd, and compares the results with
 // sequential models.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Every revision of a run is checked: the store by fsck, the objects by a small model of zones, records and
 //     rules, without a ledger.
@@ -13,7 +13,7 @@
 //  3. Histories of clients are linearizable, zone by zone: every later read by either server has an acknowledged
 //     write, and a tenant's write is before or after a change of the delegation.
 //
-// It does not know how the server decides: tests use answers to clients, and fsck, which recomputes.
+// Out of scope: how the server decides: tests use answers to clients, and fsck, which recomputes.
 //
 // Read first: forest_test.go (the operations), then objects_test.go (the model).
 package model

@@ -57,11 +57,11 @@ type answered struct {
 }
 
 func (a answered) String() string {
-	said := fmt.Sprintf("%s at revision %d", a.object, a.revision)
+	message := fmt.Sprintf("%s at revision %d", a.object, a.revision)
 	if a.err != nil {
-		said = a.err.Error()
+		message = a.err.Error()
 	}
-	return fmt.Sprintf("client %d, server %d, after revision %d: %s -> %s", a.client, a.server, a.before, a.what, said)
+	return fmt.Sprintf("client %d, server %d, after revision %d: %s -> %s", a.client, a.server, a.before, a.what, message)
 }
 
 func pickOne[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
@@ -189,11 +189,11 @@ func (op *operation) drawDS(r *rand.Rand, ns, name string) {
 		if err != nil {
 			return nil, err
 		}
-		var says *v1alpha1.ZoneDNSSECStatus // merging an empty list would keep the old DS
+		var dnssec *v1alpha1.ZoneDNSSECStatus // merging an empty list would keep the old DS
 		if len(ds) > 0 {
-			says = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // FQDN may change before the write arrives
+			dnssec = &v1alpha1.ZoneDNSSECStatus{FQDN: there.Status.FQDN, DS: ds} // FQDN may change before the write arrives
 		}
-		patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": says}})
+		patch, err := json.Marshal(map[string]any{"status": map[string]any{"dnssec": dnssec}})
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +221,7 @@ func drawOperations(clients int) (all []operation) {
 	return all
 }
 
-func (w *world) carryOut(t *testing.T, ops []operation) ([]answered, error) {
+func (w *world) performOperations(t *testing.T, ops []operation) ([]answered, error) {
 	t.Helper()
 	var all []answered
 	var unexpected error
@@ -270,7 +270,7 @@ type ran struct {
 func (w *world) runOperations(t *testing.T, ops []operation) (r ran) {
 	t.Helper()
 	from := w.readRevision(t)
-	r.asked, r.wrong = w.carryOut(t, ops)
+	r.asked, r.wrong = w.performOperations(t, ops)
 	settled := w.waitForCascades(t)
 	if settled == nil {
 		w.markEnd(t)

@@ -56,7 +56,7 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 	if _, err := checkHistory(alone); err == nil || !strings.Contains(err.Error(), "does not change with it") {
 		t.Errorf("check says %v of a record that goes without its zone", err)
 	}
-	for says, h := range map[string]history{
+	for want, h := range map[string]history{
 		"":                      {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), zoneAt(3, "net", "net.", 1, "c")},
 		"two zones change":      {org, zoneAt(2, "org", "org.", 2, "b"), zoneAt(2, "net", "net.", 1, "c")},
 		"records of two zones":  {org, zoneAt(2, "org", "org.", 2, "b", everything), recordAt(2, "a", "www.org.", "org", 2), recordAt(2, "b", "www.net.", "net", 2)},
@@ -76,8 +76,8 @@ func TestCheck_findsWhatIsWrong(t *testing.T) {
 		"allow A there to a":    {org, zoneAt(2, "org", "org.", 2, "b", onlyWWW), recordAt(2, "a", "ftp.org.", "org", 2)},
 	} {
 		_, err := checkHistory(h)
-		if (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
-			t.Errorf("check says %v, want %q", err, says)
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("check says %v, want %q", err, want)
 		}
 	}
 }

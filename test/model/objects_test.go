@@ -234,7 +234,7 @@ func (s *state) applyRevision(together []change) (about []string, err error) {
 	for _, c := range records {
 		before := s.records[c.object]
 		if c.gone {
-			if before != nil && before.Status.ZoneRef != nil && s.isStanding(before.Status.ZoneRef.UID) && zone == nil {
+			if before != nil && before.Status.ZoneRef != nil && s.isExisting(before.Status.ZoneRef.UID) && zone == nil {
 				return about, fmt.Errorf("S7.1: record %s goes, and its zone does not change with it", c.object)
 			}
 			delete(s.records, c.object)
@@ -251,7 +251,7 @@ func (s *state) applyRevision(together []change) (about []string, err error) {
 // zoneOf returns the zone changed by a record's change: the former zone, if still there, or else the new zone. "":
 // none.
 func (s *state) zoneOf(c *change) types.UID {
-	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.isStanding(r.Status.ZoneRef.UID) {
+	if r := s.records[c.object]; r != nil && r.Status.ZoneRef != nil && s.isExisting(r.Status.ZoneRef.UID) {
 		return r.Status.ZoneRef.UID
 	}
 	if c.record != nil && c.record.Status.ZoneRef != nil {
@@ -260,8 +260,8 @@ func (s *state) zoneOf(c *change) types.UID {
 	return ""
 }
 
-// isStanding: the zone exists and has not ended (S3.5).
-func (s *state) isStanding(uid types.UID) bool {
+// isExisting: the zone exists and has not ended (S3.5).
+func (s *state) isExisting(uid types.UID) bool {
 	z := s.zones[uid]
 	return z != nil && z.Status.Serial != 0
 }

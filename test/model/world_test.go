@@ -210,10 +210,10 @@ func (w *world) waitForCascades(t testing.TB) error {
 		switch {
 		case !r.Clean():
 			return fmt.Errorf("damage: %v", r.Damage.List)
-		case r.Owed.Total == 0 && !w.awaitsEnd(t):
+		case r.Pending.Total == 0 && !w.awaitsEnd(t):
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("cascades do not end: owed %v", r.Owed.List)
+			return fmt.Errorf("cascades do not end: owed %v", r.Pending.List)
 		}
 	}
 }

@@ -5,12 +5,12 @@
 // Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's roles.
 // Other tests use the administrator's kubeconfig, which hides missing rights.
 //
-// It promises:
+// Guarantees:
 //
 //  1. The objects are those of `helm template`, unchanged.
 //  2. No part is refused a request, and none ends, while zones are delivered, signed and unsigned.
 //
-// It does not know the requests between the parts.
+// Out of scope: the requests between the parts.
 //
 // Read story_test.go first, then testdata.
 package pods

@@ -78,14 +78,14 @@ func findPrograms(ctx context.Context, dir string) (noderig.Programs, error) {
 }
 
 type world struct {
-	ctx     context.Context
-	kube    *kuberig.Kube
-	node    *noderig.Node
-	core    *kubernetes.Clientset
-	ours    *versioned.Clientset
-	helm    string
-	kubectl string
-	dir     string
+	ctx      context.Context
+	kube     *kuberig.Kube
+	node     *noderig.Node
+	core     *kubernetes.Clientset
+	kubizone *versioned.Clientset
+	helm     string
+	kubectl  string
+	dir      string
 	// killed are the containers ended by a test, as POD/CONTAINER.
 	killed sync.Map
 }
@@ -163,7 +163,7 @@ func installChart(t *testing.T) *world {
 	must(err)
 	w.core, err = w.kube.Clients()
 	must(err)
-	w.ours, err = versioned.NewForConfig(w.kube.Admin())
+	w.kubizone, err = versioned.NewForConfig(w.kube.Admin())
 	must(err)
 	for _, namespace := range []string{kuberig.InstallNamespace, servers, team, "platform", "gardener"} {
 		w.makeNamespace(t, namespace)
@@ -176,9 +176,9 @@ func installChart(t *testing.T) *world {
 		t.Fatalf("%v%s", err, w.readLogs(kuberig.InstallNamespace))
 	}
 	w.waitUntil(t, "the kinds are there", func() error {
-		_, err := w.ours.KubizoneV1alpha1().Zones("").List(w.ctx, metav1.ListOptions{})
+		_, err := w.kubizone.KubizoneV1alpha1().Zones("").List(w.ctx, metav1.ListOptions{})
 		if err == nil {
-			_, err = w.ours.Bind9V1alpha1().Bind9Clusters("").List(w.ctx, metav1.ListOptions{})
+			_, err = w.kubizone.Bind9V1alpha1().Bind9Clusters("").List(w.ctx, metav1.ListOptions{})
 		}
 		return err
 	})
@@ -217,7 +217,7 @@ func (w *world) readLogs(namespace string) string {
 }
 
 func (w *world) getZone(name string) (*v1alpha1.Zone, error) {
-	return w.ours.KubizoneV1alpha1().Zones(team).Get(w.ctx, name, metav1.GetOptions{})
+	return w.kubizone.KubizoneV1alpha1().Zones(team).Get(w.ctx, name, metav1.GetOptions{})
 }
 
 // waitReady waits until Ready of a Zone of the team has a status, or either of two: True, False|Unknown.
@@ -574,7 +574,7 @@ func (w *world) losesProcesses(t *testing.T) {
 	degraded := func(want metav1.ConditionStatus, reason string) {
 		t.Helper()
 		w.waitUntil(t, fmt.Sprintf("Degraded of %s is %s, reason %s", server, want, reason), func() error {
-			instance, err := w.ours.Bind9V1alpha1().Bind9Instances(servers).Get(w.ctx, server, metav1.GetOptions{})
+			instance, err := w.kubizone.Bind9V1alpha1().Bind9Instances(servers).Get(w.ctx, server, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,7 @@
 // Package release tests the output of hack/build-release.sh, with small replacement programs, or, with -dist, the
 // real ones.
 //
-// It promises:
+// Guarantees:
 //
 //	R1. SHA256SUMS has every published file with its sum.
 //	R2. An image, of kubizone and of kubizone-gardener, is an OCI layout for each Linux platform: one static
@@ -19,7 +19,7 @@
 //	R9. The chart for Gardener is an OCI layout too, and Gardener's manifests name that chart and the image.
 //	R10. kubeconform accepts the JSON schemas: the examples are valid, unknown fields are not.
 //
-// It does not know a public registry, only one on this machine.
+// Out of scope: a public registry, only one on this machine.
 //
 // Read release_test.go, then image_test.go.
 package release

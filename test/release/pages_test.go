@@ -20,7 +20,7 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 	oldest := versionIn(t, "../../hack/tools/kube-oldest/go.mod", kubernetes)
 	both := oldest + " and " + versionIn(t, "../../hack/tools/kube/go.mod", kubernetes)
 	etcd := versionIn(t, "../../go.mod", `go\.etcd\.io/etcd/server/v3 v(\d+\.\d+)\.`)
-	for _, said := range []struct{ page, text string }{
+	for _, named := range []struct{ page, text string }{
 		{"docs/support.md", "| Kubernetes | " + both + " |"},
 		{"docs/support.md", "| etcd of yours (`external-etcd`) | " + etcd + " |"},
 		{"docs/install.md", "tested with Kubernetes " + both},
@@ -29,8 +29,8 @@ func TestPages_nameTheVersionsOfTheTests(t *testing.T) {
 		{"charts/kubizone/README.md", "Kubernetes " + both},
 		{"README.md", "version " + tag[1:] + ","},
 	} {
-		if !strings.Contains(string(readFile(t, "../..", said.page)), said.text) {
-			t.Errorf("%s is without %q", said.page, said.text)
+		if !strings.Contains(string(readFile(t, "../..", named.page)), named.text) {
+			t.Errorf("%s is without %q", named.page, named.text)
 		}
 	}
 }

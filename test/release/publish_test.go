@@ -80,9 +80,9 @@ func judgePublication(t *testing.T, dist string) {
 func startRegistry(t *testing.T, crane string) string {
 	t.Helper()
 	registry := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")
-	said := must.Get(registry.StderrPipe())(t)
+	output := must.Get(registry.StderrPipe())(t)
 	must.Succeed(t, registry.Start())
-	lines := bufio.NewReader(said)
+	lines := bufio.NewReader(output)
 	first := must.Get(lines.ReadString('\n'))(t)
 	go io.Copy(io.Discard, lines) //nolint:errcheck // until the registry ends, with the context of the test
 	t.Cleanup(func() { _ = registry.Wait() })

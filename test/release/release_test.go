@@ -305,7 +305,7 @@ func judgeSchemas(t *testing.T, dist string) {
 		t.Errorf("of %d files: %v\n%s", len(good), err, out)
 	}
 	const record = "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: a, creationTimestamp: null}\nspec: "
-	for text, says := range map[string]string{
+	for text, want := range map[string]string{
 		record + "{domainName: a.example.org., type: A, rdata: 192.0.2.1, ttl: 300}\nstatus: {}":            "",
 		record + "{domainName: a.example.org., type: A, rdatta: 192.0.2.1}":                                 "rdatta",
 		record + "{domainName: a.example.org., type: A, rdata: 192.0.2.1, ttl: 1h}":                         "/spec/ttl",
@@ -316,8 +316,8 @@ func judgeSchemas(t *testing.T, dist string) {
 	} {
 		file := filepath.Join(dir, "object.yaml")
 		must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
-		if out, err := judge(file); (err == nil) != (says == "") || !strings.Contains(out, says) {
-			t.Errorf("%s: %v, want %q\n%s", text, err, says, out)
+		if out, err := judge(file); (err == nil) != (want == "") || !strings.Contains(out, want) {
+			t.Errorf("%s: %v, want %q\n%s", text, err, want, out)
 		}
 	}
 }

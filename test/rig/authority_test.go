@@ -12,9 +12,9 @@ import (
 
 // A certificate verifies only against its own authority, for its own names and uses.
 func TestAuthority_signsServersAndClients(t *testing.T) {
-	ours := must.Get(NewAuthority("ours"))(t)
+	own := must.Get(NewAuthority("ours"))(t)
 	other := must.Get(NewAuthority("other"))(t)
-	serving := must.Get(ours.Serving("a.example", "127.0.0.1"))(t)
+	serving := must.Get(own.Serving("a.example", "127.0.0.1"))(t)
 	pair := must.Get(serving.TLS())(t)
 	leaf := must.Get(x509.ParseCertificate(pair.Certificate[0]))(t)
 	for _, c := range []struct {
@@ -23,10 +23,10 @@ func TestAuthority_signsServersAndClients(t *testing.T) {
 		use  x509.ExtKeyUsage
 		good bool
 	}{
-		{ours, "a.example", x509.ExtKeyUsageServerAuth, true},
-		{ours, "127.0.0.1", x509.ExtKeyUsageServerAuth, true},
-		{ours, "b.example", x509.ExtKeyUsageServerAuth, false},
-		{ours, "a.example", x509.ExtKeyUsageClientAuth, false},
+		{own, "a.example", x509.ExtKeyUsageServerAuth, true},
+		{own, "127.0.0.1", x509.ExtKeyUsageServerAuth, true},
+		{own, "b.example", x509.ExtKeyUsageServerAuth, false},
+		{own, "a.example", x509.ExtKeyUsageClientAuth, false},
 		{other, "a.example", x509.ExtKeyUsageServerAuth, false},
 	} {
 		roots := x509.NewCertPool()

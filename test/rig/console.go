@@ -15,8 +15,8 @@ import (
 // Command is a page's command, lines joined, with the output shown.
 type Command struct{ Line, Output string }
 
-// ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues
-// it, other lines are output.
+// ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues the
+// command, other lines are output.
 func ReadConsole(path, heading string) ([]Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -62,9 +62,9 @@ func (s Shell) Run(ctx context.Context, line, input string) (string, error) {
 	command := exec.CommandContext(ctx, "bash", "-c", line)
 	command.Dir, command.Stdin = s.Dir, strings.NewReader(input)
 	command.Env = append(os.Environ(), "PATH="+s.Dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.Kubeconfig)
-	said, err := command.CombinedOutput()
+	output, err := command.CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("$ %s: %w\n%s", line, err, said)
+		err = fmt.Errorf("$ %s: %w\n%s", line, err, output)
 	}
-	return string(said), err
+	return string(output), err
 }

@@ -49,8 +49,8 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
-// Serial returns the zone's SOA serial; ok is false if the server does not serve it. Without other options, no answer
-// within a second is an error.
+// Serial returns the zone's SOA serial; ok is false if the server does not serve the zone. Without other options, no
+// answer within a second is an error.
 func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
 	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
@@ -188,9 +188,9 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if said, err := runProgram(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
+	if message, err := runProgram(ctx, dir, "", compile, "-i", "none", "-k", "ignore", "-m", "ignore", "-n", "ignore", "-r", "ignore",
 		"-M", "ignore", "-S", "ignore", "-s", "full", "-o", out, zone, in); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, message)
 	}
 	compiled, err := os.ReadFile(out)
 	if err != nil {

@@ -3,7 +3,7 @@
 
 // Package rig starts real peers for tests: processes with reserved loopback ports and a temp directory.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Close ends a process by id, waits for the exit, and removes the directory.
 //  2. A program that is not installed is a *Missing with the command that installs it. SkipMissing skips the
@@ -12,7 +12,7 @@
 //  4. Nothing leaves the loopback interface.
 //  5. FreePort never gives a port to two tests of a machine at the same time.
 //
-// It does not know the code under test, and imports none: subject and judge share no code.
+// Out of scope: the code under test, and imports none: subject and judge share no code.
 //
 // Read process.go first, then bind.go. Package kuberig links Kubernetes' clients or etcd.
 package rig

@@ -126,7 +126,7 @@ database:
 		if z.UpdateKey != "" {
 			conf.WriteString("    acl: [transfer, update]\n")
 		}
-		if _, told := c.Notify[z.Zone]; told {
+		if _, reported := c.Notify[z.Zone]; reported {
 			fmt.Fprintf(&conf, "    notify: secondary-of-%s\n", z.Zone)
 		}
 	}

@@ -35,7 +35,7 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 }
 
 func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
-	// A test runs in its package's directory. Source paths in the binary are trimmed.
+	// A test runs in the package's directory. Source paths in the binary are trimmed.
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -95,7 +95,7 @@ func KubeProgram(program string) (string, error) {
 }
 
 // Earlier returns kubizone at an earlier revision, built once by hack/build-earlier.sh, or a *Missing if this clone
-// lacks it.
+// lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

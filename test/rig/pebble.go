@@ -32,10 +32,10 @@ type PebbleConfig struct {
 type Pebble struct {
 	peer
 
-	// Directory is the ACME directory URL; Root is a file with its CA certificate.
+	// Directory is the ACME directory URL; Root is a file with the CA certificate.
 	Directory, Root string
-	// Resolver is pebble's, and open to clients. It answers once the hidden primary has the API's serial: tests
-	// neither sleep for a transfer nor fail if it takes longer.
+	// Resolver is pebble's, and open to clients. The answer waits until the hidden primary has the API's serial: tests
+	// neither sleep for a transfer nor fail if a transfer takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig

@@ -94,8 +94,7 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused reports whether nothing listens, such as a program without reservations or a process that outlived its
-// test.
+// isUnused reports whether nothing listens, such as a program without reservations or a process left by a test.
 func isUnused(at netip.AddrPort) bool {
 	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
 	syscall.ForkLock.RLock()

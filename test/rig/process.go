@@ -18,7 +18,7 @@ import (
 
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed; it skips the test.
+// Missing is the error for a program that is not installed; Missing skips the test.
 type Missing struct {
 	Program string
 	In      string // empty: PATH and searched
@@ -58,7 +58,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll turns skips into failures. `make test` sets it.
+// RequireAll turns skips into failures, set by `make test`.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
 // Skips reports whether err is a *Missing that skips a test.
@@ -67,7 +67,7 @@ func Skips(err error) bool {
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test if Skips(err), and fails it on other errors.
+// SkipMissing skips the test if Skips(err), and fails the test on other errors.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -136,7 +136,7 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, later on a
+// Pause stops the process until SIGCONT, with open connections. Pause returns once all threads are stopped, later on a
 // busy machine.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {

@@ -7,7 +7,8 @@ package rig
 
 import "syscall"
 
-// attribute makes a new process group: Ctrl-C reaches only the test. Only Linux ends the process with a killed test.
-func attribute(a *syscall.SysProcAttr) { a.Setpgid = true }
+// setAttributes makes a new process group: Ctrl-C reaches only the test. Only Linux ends the process with a killed
+// test.
+func setAttributes(a *syscall.SysProcAttr) { a.Setpgid = true }
 
-func still(int) bool { return true }
+func isStopped(int) bool { return true }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Programs is the directory of built programs shared by the packages of a `make test`.
+// Programs names the variable with the directory of built programs, shared by the packages of a `make test`.
 const Programs = "KUBIZONE_BIN"
 
 // LongLease is for a test's only controller: a controller exits after half of this time without a renewal, and other

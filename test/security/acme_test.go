@@ -211,15 +211,15 @@ func TestNoise_challenges(t *testing.T) {
 	requireIdleMachine(t)
 	s := a.startSolver(ctx, t)
 	calm := a.tenants[victim].tenantAt(t, s.server) // challenges not beside the flood do not wait for it
-	solve := func(limit time.Duration) (took []time.Duration) {
-		for end := time.Now().Add(limit); len(took) < 40 || time.Now().Before(end); {
-			name, began := fmt.Sprintf("lone-%d", len(took)), time.Now()
+	solve := func(limit time.Duration) (elapsed []time.Duration) {
+		for end := time.Now().Add(limit); len(elapsed) < 40 || time.Now().Before(end); {
+			name, began := fmt.Sprintf("lone-%d", len(elapsed)), time.Now()
 			must.Succeed(t, s.post(ctx, "Present", lone, name))
-			took = append(took, time.Since(began))
+			elapsed = append(elapsed, time.Since(began))
 			must.Succeed(t, s.post(ctx, "CleanUp", lone, name))
 			time.Sleep(10 * time.Millisecond)
 		}
-		return took
+		return elapsed
 	}
 	const rounds = 3
 	var solved, written [2][]time.Duration // alone, beside the flood

@@ -110,9 +110,9 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 func (w *warnings) takeWarnings() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	said := w.text
+	messages := w.text
 	w.text = nil
-	return said
+	return messages
 }
 
 var shared = sync.OnceValues(func() (*arena, error) {
@@ -202,7 +202,7 @@ func (a *arena) joinTenant(ctx context.Context, namespace string) error {
 	if namespace == mallory {
 		// A right of many tenants (attack 74).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones"}, Verbs: []string{"*"}})
-		// The right that a Role for all subresources of zones gives (attack 84).
+		// The right given by a Role for all subresources of zones (attack 84).
 		rights = append(rights, rbacv1.PolicyRule{APIGroups: []string{"kubi.zone"}, Resources: []string{"zones/dnssec"}, Verbs: []string{"*"}})
 	}
 	if err := a.kube.Grant(ctx, namespace, user, rights...); err != nil {
@@ -353,7 +353,7 @@ func expectRefusal(t *testing.T, what string, err error, codes ...int32) {
 	if code := status.Status().Code; !slices.Contains(codes, code) {
 		t.Errorf("%s: %d, want %v: %v", what, code, codes, err)
 	}
-	tellsNothing(t, what, err.Error())
+	revealsNothing(t, what, err.Error())
 }
 
 // refusedName: the answer is 422 for the object's name, with only this cause.
@@ -369,8 +369,8 @@ func refusedName(t *testing.T, what string, err error, cause metav1.CauseType) {
 	}
 }
 
-// tellsNothing: a text has no word of the victim's, and no control character.
-func tellsNothing(t *testing.T, what, text string) {
+// revealsNothing: a text has no word of the victim's, and no control character.
+func revealsNothing(t *testing.T, what, text string) {
 	t.Helper()
 	if strings.Contains(text, victim) {
 		t.Errorf("%s: it tells of the victim: %s", what, text)

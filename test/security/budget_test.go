@@ -36,7 +36,7 @@ func largeObjects(t *testing.T, a *arena) {
 		_, err := owner.zones().Patch(ctx, "wide", kind, []byte(body), options)
 		return err
 	}
-	says := func(what string, err error, parts ...string) {
+	expect := func(what string, err error, parts ...string) {
 		t.Helper()
 		expectRefusal(t, what, err, invalid)
 		for _, part := range append(parts, " octets when stored, and the limit is ", "S5.10") {
@@ -49,8 +49,8 @@ func largeObjects(t *testing.T, a *arena) {
 	for i := range 900 {
 		rules = append(rules, fmt.Sprintf(`{"namespace":%q,"records":[{"pattern":"%05d%s.%s"}]}`, platform, i, strings.Repeat("a", 50), strings.Repeat("b", 60)))
 	}
-	says("130 KB of rules", patch(types.MergePatchType, `{"spec":{"delegations":[`+strings.Join(rules, ",")+`]}}`, metav1.PatchOptions{}), "spec: Too long", "65536", "child zones")
-	says("100 KB of annotations", patch(types.MergePatchType, `{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 100_000)+`"}}}`, metav1.PatchOptions{}), "metadata: Too long", "annotations")
+	expect("130 KB of rules", patch(types.MergePatchType, `{"spec":{"delegations":[`+strings.Join(rules, ",")+`]}}`, metav1.PatchOptions{}), "spec: Too long", "65536", "child zones")
+	expect("100 KB of annotations", patch(types.MergePatchType, `{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 100_000)+`"}}}`, metav1.PatchOptions{}), "metadata: Too long", "annotations")
 	var labels []string
 	for i := range 150 {
 		labels = append(labels, fmt.Sprintf("%q:\"x\"", fmt.Sprintf("l%03d%s", i, strings.Repeat("l", 50))))
@@ -62,7 +62,7 @@ func largeObjects(t *testing.T, a *arena) {
 			break
 		}
 	}
-	says("forty managers of the same fields", err, "metadata.managedFields: Too long", "fewer field managers")
+	expect("forty managers of the same fields", err, "metadata.managedFields: Too long", "fewer field managers")
 	is := must.Get(owner.zones().Get(ctx, "wide", metav1.GetOptions{}))(t)
 	if n := is.Size(); n > 96<<10 {
 		t.Errorf("the Zone takes %d octets", n)
@@ -80,7 +80,7 @@ func largeObjects(t *testing.T, a *arena) {
 	}
 	large.Annotations = map[string]string{"a": strings.Repeat("x", 100_000)}
 	_, err = owner.records().Create(ctx, large, metav1.CreateOptions{})
-	says("a record of 180 KB", err, "metadata: Too long")
+	expect("a record of 180 KB", err, "metadata: Too long")
 }
 
 const glutton = "glutton"
@@ -91,12 +91,12 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	must.Succeed(t, a.joinTenant(ctx, glutton))
 	them, calm := a.tenants[glutton], a.tenants[victim]
 	admin := must.Get(a.kube.Clients())(t)
-	theirs := must.Get(kubernetes.NewForConfig(them.config))(t)
+	foreign := must.Get(kubernetes.NewForConfig(them.config))(t)
 	budget := func(clients *kubernetes.Clientset, text string) error {
 		_, err := clients.CoreV1().Namespaces().Patch(ctx, glutton, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"kubi.zone/budget":%q}}}`, text), metav1.PatchOptions{})
 		return err
 	}
-	expectRefusal(t, "the tenant raises its own budget", budget(theirs, "stored=unlimited,written=unlimited"), forbidden)
+	expectRefusal(t, "the tenant raises its own budget", budget(foreign, "stored=unlimited,written=unlimited"), forbidden)
 	must.Succeed(t, budget(admin, "stored=1Mi,written=unlimited"))
 	own := makeZone(glutton, "own", "glutton.example.", makeRule(glutton, nil, "*"))
 	until(ctx, t, "the glutton's zone", func() error {
@@ -246,13 +246,14 @@ func TestNoise_octets(t *testing.T) {
 		}
 		began, size, from := time.Now(), a.etcdSize(ctx, t), written.Load()
 		beside := calm.changeQuietly(ctx, t, 40, time.Now().Add(*noisy))
-		grown, took, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
+		grown, elapsed, wrote := a.etcdSize(ctx, t)-size, time.Since(began), written.Load()-from
 		silence()
 		all.Wait()
 		t.Logf("%s: %d changes beside it, p50 %s, p99 %s; it made %.0f writes a second, %d were refused in all, "+
 			"etcd's file grew by %.1f MiB in %s: 8 GiB after %.0f s", budget, len(beside), percentileOf(beside, 50),
 			percentileOf(beside, 99),
-			float64(wrote)/took.Seconds(), refused.Load(), grown/(1<<20), took.Round(time.Second), 8*(1<<30)/(grown/took.Seconds()))
+			float64(wrote)/elapsed.Seconds(), refused.Load(), grown/(1<<20), elapsed.Round(time.Second),
+			8*(1<<30)/(grown/elapsed.Seconds()))
 	}
 }
 

@@ -124,7 +124,7 @@ func tryEscapes(t *testing.T, a *arena) {
 		must.Succeed(t, json.Unmarshal(table, &columns))
 		for _, row := range columns.Rows {
 			for _, cell := range row.Cells {
-				tellsNothing(t, "a cell of the table", fmt.Sprint(cell))
+				revealsNothing(t, "a cell of the table", fmt.Sprint(cell))
 			}
 		}
 	}
@@ -391,7 +391,7 @@ func unreadWatches(t *testing.T, a *arena) {
 	if most > held {
 		t.Errorf("the server holds %d octets for watches that nobody reads", most)
 	}
-	// A client that reads at last gets the beginning and the end.
+	// A client reading at last gets the beginning and the end.
 	var reading sync.WaitGroup
 	for _, body := range bodies {
 		reading.Go(func() {

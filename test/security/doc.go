@@ -4,7 +4,7 @@
 // Package security plays a hostile tenant: numbered attacks, each with the expected refusal, in a table that includes
 // attacks tested in other packages.
 //
-// It promises:
+// Guarantees:
 //
 //  1. TestAttacks has a sub-test for each number, which runs the attack against a real server behind a real
 //     kube-apiserver, or names the tests in other packages (-everywhere runs them).
@@ -12,7 +12,7 @@
 //  3. Texts of refusals are checked: none names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //
-// It does not know the server's packages, and sends requests as tenants do.
+// Out of scope: the server's packages, and sends requests as tenants do.
 //
 // Read attacks_test.go for the table, then arena_test.go for the tenants.
 package security

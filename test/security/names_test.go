@@ -83,7 +83,7 @@ func establishByEveryVerb(t *testing.T, a *arena) {
 // creation and on change.
 func privateZones(t *testing.T, a *arena) {
 	ctx, them := within(t, waitTimeout), a.tenants[mallory]
-	answer := func(target, view string) (said []string) {
+	answer := func(target, view string) (messages []string) {
 		ref := &v1alpha1.ZoneReference{Namespace: victim, Name: target}
 		for _, dry := range [][]string{{metav1.DryRunAll}, nil} {
 			r := makeRecord(mallory, "guess", "x", "A", "192.0.2.1")
@@ -92,20 +92,21 @@ func privateZones(t *testing.T, a *arena) {
 			z.Spec.ZoneRef, z.Spec.View = ref, view
 			them.warnings.takeWarnings()
 			made, err := them.records().Create(ctx, r, metav1.CreateOptions{DryRun: dry})
-			said = append(said, fmt.Sprint(err, made.Status.FQDN, made.Status.View, made.Status.ZoneRef,
+			messages = append(messages, fmt.Sprint(err, made.Status.FQDN, made.Status.View, made.Status.ZoneRef,
 				describeConditions(made.Status.Conditions)))
 			child, err := them.zones().Create(ctx, z, metav1.CreateOptions{DryRun: dry})
-			said = append(said, fmt.Sprint(err, child.Status.FQDN, child.Status.ParentRef, describeConditions(child.Status.Conditions)))
-			said = append(said, them.warnings.takeWarnings()...)
+			messages = append(messages, fmt.Sprint(err, child.Status.FQDN, child.Status.ParentRef,
+				describeConditions(child.Status.Conditions)))
+			messages = append(messages, them.warnings.takeWarnings()...)
 		}
 		changed, err := them.records().Patch(ctx, "guess", types.MergePatchType, []byte(`{"spec":{"domainName":"y"}}`), metav1.PatchOptions{})
-		said = append(said, fmt.Sprint(err, changed.Status.FQDN, describeConditions(changed.Status.Conditions)))
+		messages = append(messages, fmt.Sprint(err, changed.Status.FQDN, describeConditions(changed.Status.Conditions)))
 		must.Succeed(t, errors.Join(them.records().Delete(ctx, "guess", metav1.DeleteOptions{}), them.zones().Delete(ctx, "guess",
 			metav1.DeleteOptions{})))
-		for i := range said {
-			said[i] = strings.ReplaceAll(said[i], target, "TARGET")
+		for i := range messages {
+			messages[i] = strings.ReplaceAll(messages[i], target, "TARGET")
 		}
-		return said
+		return messages
 	}
 	const there, nowhere = "quietvictim-zone", "no-such-zone"
 	for _, view := range []string{"", "inside"} {
@@ -115,11 +116,11 @@ func privateZones(t *testing.T, a *arena) {
 	}
 }
 
-func describeConditions(conditions []metav1.Condition) (said []string) {
+func describeConditions(conditions []metav1.Condition) (messages []string) {
 	for _, c := range conditions {
-		said = append(said, fmt.Sprint(c.Type, c.Status, c.Reason, c.Message))
+		messages = append(messages, fmt.Sprint(c.Type, c.Status, c.Reason, c.Message))
 	}
-	return said
+	return messages
 }
 
 // 3: S3.1.
@@ -295,7 +296,7 @@ func foreignScripts(t *testing.T, a *arena) {
 	a.meanTheSame(t, spelling{"ｖictim.example.", taken}, spelling{"vi\u00adctim.example.", taken}, spelling{"victim。example.", noName}, spelling{"victim．example.", noName},
 		spelling{"victim\u200d.example.", noName}, spelling{"xn--.example.", noName}, spelling{"xn--victim-.example.", noName}, spelling{"xn--a\u0301.example.", noName},
 		spelling{"\u0301victim.example.", noName}, spelling{"victim\u202eelpmaxe.", noName})
-	// A name that only looks like the victim's is another name, and granted in ASCII form.
+	// A name that only looks like the victim's is different, and granted in ASCII form.
 	for i, label := range []string{"vi\u0441tim", "e\u0301", "\u00e9"} {
 		name := fmt.Sprintf("label-%d", i)
 		domain := label + fmt.Sprint(i) + ".team.shared.example."
@@ -555,10 +556,10 @@ func ownerReferences(t *testing.T, a *arena) {
 	them := a.tenants[mallory]
 	_, err := them.Zones(platform).Patch(ctx, "shared", types.MergePatchType, []byte(`{"metadata":{"finalizers":["mallory.test/forever"],"ownerReferences":null}}`), metav1.PatchOptions{})
 	expectRefusal(t, "a finalizer on a foreign zone", err, forbidden)
-	theirs := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
+	foreign := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t)
 	block := true
 	r := makeRecord(mallory, "owned", "owned.team.shared.example.", "A", "192.0.2.66")
-	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "kubi.zone/v1alpha1", Kind: "Zone", Name: theirs.Name, UID: theirs.UID, BlockOwnerDeletion: &block}}
+	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "kubi.zone/v1alpha1", Kind: "Zone", Name: foreign.Name, UID: foreign.UID, BlockOwnerDeletion: &block}}
 	if _, err := them.records().Create(ctx, r, metav1.CreateOptions{}); err != nil {
 		expectRefusal(t, "an owner elsewhere", err, forbidden, invalid)
 	}
@@ -567,7 +568,7 @@ func ownerReferences(t *testing.T, a *arena) {
 		t.Error(err)
 	}
 	if still := must.Get(a.admin.Zones(platform).Get(ctx, "shared", metav1.GetOptions{}))(t); still.DeletionTimestamp != nil ||
-		len(still.Finalizers) > 0 || still.UID != theirs.UID {
+		len(still.Finalizers) > 0 || still.UID != foreign.UID {
 		t.Errorf("the foreign zone is %+v", still.ObjectMeta)
 	}
 }

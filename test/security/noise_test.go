@@ -88,7 +88,7 @@ func (t *tenant) makeNoise(ctx context.Context, pace *rate.Limiter) (done map[st
 // noiseOf turns this program into a noisy tenant: namespace, pace and kubeconfig.
 const noiseOf = "KUBIZONE_TEST_NOISE_OF"
 
-// Main of that process ends after the end of input, once each kind was done, and prints the counts.
+// Main of this process ends after the end of input, once each kind was done, and prints the counts.
 func makeNoise(of string) error {
 	namespace, rest, _ := strings.Cut(of, " ")
 	limit, kubeconfig, _ := strings.Cut(rest, " ")
@@ -145,7 +145,7 @@ func (t *tenant) noiseElsewhere(test *testing.T, perSecond int) (silence func() 
 	}
 }
 
-func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int, until time.Time) (took []time.Duration) {
+func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int, until time.Time) (elapsed []time.Duration) {
 	test.Helper()
 	if err := t.putRecord(ctx, "quietvictim-calm", "calm.victim.example.", "TXT", "0"); err != nil && !apierrors.IsAlreadyExists(err) {
 		test.Fatal(err)
@@ -155,10 +155,10 @@ func (t *tenant) changeQuietly(ctx context.Context, test *testing.T, changes int
 		if _, err := t.records().Patch(ctx, "quietvictim-calm", types.MergePatchType, fmt.Appendf(nil, `{"spec":{"values":["%d"]}}`, time.Now().UnixNano()), metav1.PatchOptions{}); err != nil {
 			test.Fatalf("the quiet tenant is not served: %v", err)
 		}
-		took = append(took, time.Since(began))
+		elapsed = append(elapsed, time.Since(began))
 		time.Sleep(10 * time.Millisecond)
 	}
-	return took
+	return elapsed
 }
 
 // loadAverage is over the last minute.
@@ -225,7 +225,7 @@ func TestNoise_aQuietTenantIsServed(t *testing.T) {
 
 // Attack 57, counted: while all seats are taken and many requests of a tenant wait, another tenant's request waits
 // for only a few of them: flow control alternates between users.
-func TestNoise_flowControlTakesTurns(t *testing.T) {
+func TestNoise_flowControlAlternates(t *testing.T) {
 	a := requireArena(t)
 	ctx := within(t, waitTimeout)
 	server := a.startBeside(ctx, t, "--max-requests-inflight", "2", "--max-mutating-requests-inflight", "2")

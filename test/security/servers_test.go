@@ -35,7 +35,7 @@ func serversByProxy(t *testing.T, a *arena) {
 		return err
 	}
 	// The authorizer follows informers: until the role is known, the refusal is RBAC's.
-	refusal := func(says string, do func(ctx context.Context) error) {
+	refusal := func(want string, do func(ctx context.Context) error) {
 		t.Helper()
 		waiting, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -43,11 +43,11 @@ func serversByProxy(t *testing.T, a *arena) {
 			err := do(waiting)
 			switch {
 			case err == nil:
-				t.Fatalf("allowed, want %s", says)
-			case strings.Contains(err.Error(), says):
+				t.Fatalf("allowed, want %s", want)
+			case strings.Contains(err.Error(), want):
 				return
 			case waiting.Err() != nil:
-				t.Fatalf("%v, want %s", err, says)
+				t.Fatalf("%v, want %s", err, want)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}

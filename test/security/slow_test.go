@@ -54,10 +54,10 @@ func costlyBodies(t *testing.T, a *arena) {
 				t.Errorf("%s: %d %.200s", what, code, text)
 			}
 		}
-		took := server.measureAllocated(ctx, t) - before
-		t.Logf("%s, %d KB, %d times: the server allocated %.1f MiB", what, len(x.body)>>10, many, took/(1<<20))
-		if took > bearable {
-			t.Errorf("%s: %d of them took %.0f MiB", what, many, took/(1<<20))
+		elapsed := server.measureAllocated(ctx, t) - before
+		t.Logf("%s, %d KB, %d times: the server allocated %.1f MiB", what, len(x.body)>>10, many, elapsed/(1<<20))
+		if elapsed > bearable {
+			t.Errorf("%s: %d of them took %.0f MiB", what, many, elapsed/(1<<20))
 		}
 	}
 }

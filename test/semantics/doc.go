@@ -4,7 +4,7 @@
 // Command semantics prints, for every numbered sentence of docs/semantics.md, the tests that name it. `make
 // semantics` and hack/verify-semantics.sh run it.
 //
-// It promises:
+// Guarantees:
 //
 //  1. A sentence without a test, and a test that names an unknown sentence, are errors: they are printed, and the
 //     exit code is 1.
@@ -17,7 +17,7 @@
 //  4. A rule of S1 to S10 has at most 30 words, apart from reason, examples, list and table, and all together at
 //     most 3,200: a user can remember them.
 //
-// It does not know whether a test proves the sentence.
+// Out of scope: whether a test proves the sentence.
 //
-// Read table.go: it defines how a test names a sentence.
+// Read table.go, which defines how a test names a sentence.
 package main

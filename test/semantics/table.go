@@ -78,7 +78,7 @@ func readTable(root fs.FS) (*table, error) {
 	}
 	for _, p := range scenarios {
 		if len(packages[path.Dir(path.Dir(p))]) == 0 {
-			continue // no test runs it
+			continue // run by no test
 		}
 		text, err := fs.ReadFile(root, p)
 		if err != nil {
@@ -165,7 +165,7 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 			t.addClaims(id, fmt.Sprintf("S%s.%s", m[1], m[2]))
 		}
 		seen := map[string]bool{test.decl.Name.Name: true}
-		said := map[ast.Node]bool{}
+		reported := map[ast.Node]bool{}
 		var follow func(ast.Node)
 		follow = func(n ast.Node) {
 			t.addClaims(id, comments[n])
@@ -174,11 +174,11 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 				case *ast.CallExpr:
 					if f, ok := n.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Run" {
 						for _, arg := range n.Args {
-							noteMessages(arg, said)
+							noteMessages(arg, reported)
 						}
 					}
 				case *ast.BasicLit:
-					if n.Kind == token.STRING && !said[n] && title.MatchString(n.Value) {
+					if n.Kind == token.STRING && !reported[n] && title.MatchString(n.Value) {
 						t.addClaims(id, n.Value)
 					}
 				case *ast.Ident:
@@ -198,15 +198,15 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 }
 
 // noteMessages notes the texts in a call's arguments: a failure message is no claim.
-func noteMessages(arg ast.Expr, said map[ast.Node]bool) {
+func noteMessages(arg ast.Expr, reported map[ast.Node]bool) {
 	switch arg := arg.(type) {
 	case *ast.BasicLit:
-		said[arg] = true
+		reported[arg] = true
 	case *ast.BinaryExpr:
-		noteMessages(arg.X, said)
-		noteMessages(arg.Y, said)
+		noteMessages(arg.X, reported)
+		noteMessages(arg.Y, reported)
 	case *ast.ParenExpr:
-		noteMessages(arg.X, said)
+		noteMessages(arg.X, reported)
 	}
 }
 

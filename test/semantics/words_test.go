@@ -27,8 +27,8 @@ var parts = []struct {
 
 var (
 	anyRule = regexp.MustCompile(`(?m)^- (S\d+\.\d+) (.*)$`)
-	// said matches the start of a reason or an example.
-	said = regexp.MustCompile(`\*(?:Why:|E\.g\.)\*`)
+	// reported matches the start of a reason or an example.
+	reported = regexp.MustCompile(`\*(?:Why:|E\.g\.)\*`)
 )
 
 func countWords(text string) (n int) {
@@ -58,10 +58,10 @@ func TestRules_areShort(t *testing.T) {
 			t.Errorf("%s: only %d rules found in %s", document, len(rules), part.name)
 		}
 		for _, m := range rules {
-			if n := countWords(said.Split(m[2], 2)[0]); n > part.rule {
+			if n := countWords(reported.Split(m[2], 2)[0]); n > part.rule {
 				t.Errorf("%s has %d words, more than %d: split the rule", m[1], n, part.rule)
 			}
-			for _, more := range said.Split(m[2], -1)[1:] {
+			for _, more := range reported.Split(m[2], -1)[1:] {
 				if n := countWords(more); n > part.rule {
 					t.Errorf("%s has %d words of reason or example, more than %d: they hide a rule", m[1], n, part.rule)
 				}

@@ -4,13 +4,13 @@
 // Package situations reads the stories of docs/situations.md. Tests of pkg/law run them with the law alone, tests of
 // pkg/ledger with a server and etcd.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Each situation has a number, the rules that answer it, a story and an answer.
 //  2. Each story begins with the story of the page's zone.
 //  3. Answers of the law and of a server are reduced to the page's short words.
 //
-// It does not know the meaning of commands.
+// Out of scope: the meaning of commands.
 //
 // Read situations.go.
 package situations

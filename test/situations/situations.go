@@ -97,10 +97,10 @@ func Shorten(command, answer string) string {
 		}
 	}
 	if command == "record" {
-		said := map[string]bool{}
+		reported := map[string]bool{}
 		for line := range strings.SplitSeq(warnings, "\nwarning: ") {
-			if _, rule, _ := refusal.CutWarning(line); rule != "" && !said[rule] && !strings.HasPrefix(words, "waits") {
-				said[rule] = true
+			if _, rule, _ := refusal.CutWarning(line); rule != "" && !reported[rule] && !strings.HasPrefix(words, "waits") {
+				reported[rule] = true
 				words += ", Warning " + rule
 			}
 		}

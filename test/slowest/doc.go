@@ -4,13 +4,13 @@
 // Command slowest runs go test with the given arguments and then prints the slowest packages and tests, for `make
 // test` and `make test-race`. `-go PROGRAM`, before all other arguments, replaces the go command (hack/gardener.sh).
 //
-// It promises:
+// Guarantees:
 //
 //  1. Before the summary it prints the output of go test without -v.
 //  2. The exit code is go test's.
 //  3. A cached result does not count.
 //
-// It does not know the code under test: a slow test is no failure.
+// Out of scope: the code under test: a slow test is no failure.
 //
 // Read main.go.
 package main

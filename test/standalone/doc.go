@@ -3,12 +3,12 @@
 
 // Package standalone runs `kubizone up` in a test's process.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Start returns a ready server and stops it at the end of the test. A server's error fails the test.
 //  2. Ports are free loopback ports; all files are in a directory of the test.
 //
-// It does not know the code under test. Tests that need real processes, to kill a server or to read metrics, use
+// Out of scope: the code under test. Tests that need real processes, to kill a server or to read metrics, use
 // test/e2e or test/rig.
 //
 // Read standalone.go.

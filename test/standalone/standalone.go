@@ -36,7 +36,7 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	for _, f := range change {
 		f(options)
 	}
-	out := &said{ready: make(chan struct{})}
+	out := &output{ready: make(chan struct{})}
 	config := must.Get(options.Complete(out))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -63,14 +63,14 @@ func Start(t testing.TB, change ...func(*up.Options)) *Server {
 	return s
 }
 
-type said struct {
+type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
 	ready chan struct{}
 	once  sync.Once
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	n, err := s.text.Write(p)
@@ -80,7 +80,7 @@ func (s *said) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (s *said) String() string {
+func (s *output) String() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.text.String()

@@ -4,10 +4,10 @@
 // Package store is the base of the ledger's tests: an embedded etcd member per test binary, servers over it (a ledger
 // with the decorated storage), and objects to write.
 //
-// It promises: (1) Each Store has a prefix: tests share only the member. (2) fsck checks every Store after the test,
+// Guarantees: (1) Each Store has a prefix: tests share only the member. (2) fsck checks every Store after the test,
 // unless damaged on purpose. (3) Two servers of a Store have two connections and share no memory.
 //
-// It does not know HTTP, admission or DNS: writes go straight to the storage.
+// Out of scope: HTTP, admission or DNS: writes go straight to the storage.
 //
 // Read first: store.go, then objects.go.
 package store

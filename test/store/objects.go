@@ -27,8 +27,8 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
 }
 
-// Zone returns a zone with a name server below its apex. Withdrawals take effect at once (S2.5), and no mass deletion
-// holds it back (S7.5).
+// Zone returns a zone with a name server below the apex. Withdrawals take effect at once (S2.5), and no mass deletion
+// holds the zone back (S7.5).
 func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
 	z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}

@@ -121,7 +121,7 @@ func (s *Store) Settle() {
 	var last fsck.Report
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if s.Quiet() {
-			if last = s.Fsck(); last.Owed.Total == 0 {
+			if last = s.Fsck(); last.Pending.Total == 0 {
 				if !last.Clean() && !s.Damaged {
 					s.T.Fatalf("fsck: %s", Text(last))
 				}
@@ -151,7 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together calls Together once.
+// Together calls the function Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()

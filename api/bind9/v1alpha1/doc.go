@@ -4,11 +4,11 @@
 // Package v1alpha1 defines the API of bind9.kubi.zone/v1alpha1: ClusterBind9Provider, Bind9Cluster and Bind9Instance,
 // the BIND 9 servers for zones.
 //
-// It promises: (1) `kubectl explain` prints the comment of a field, with format, unit, default and source; (2) every
+// Guarantees: (1) `kubectl explain` prints the comment of a field, with format, unit, default and source; (2) every
 // condition type and label of this group has a constant in conditions.go; (3) the JSON of an accepted object keeps its
 // meaning; (4) exported names change only as docs/support.md allows.
 //
-// It does not know BIND, and parses, validates and decides nothing. The server sets defaults, on every write. The only
+// Out of scope: BIND, and parses, validates and decides nothing. The server sets defaults, on every write. The only
 // import is apimachinery, because clients vendor this package.
 //
 // Read instance_types.go first, then cluster_types.go and provider_types.go.

@@ -3,7 +3,7 @@
 
 // Package actuator writes a Record of Kubizone for each DNSRecord of Gardener (extensions.gardener.cloud/v1alpha1).
 //
-// It promises:
+// Guarantees:
 //
 //  1. The name of a Record depends on domain name and type alone: the DNSRecord of another seed continues the
 //     Record, and a control-plane migration removes and adds nothing.

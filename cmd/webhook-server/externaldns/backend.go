@@ -39,8 +39,8 @@ type Backend struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	// turn serializes requests, except Health, and guards the fields below.
-	turn     chan struct{}
+	// slot serializes requests, except Health, and guards the fields below.
+	slot     chan struct{}
 	list     listing // nil: unknown
 	listedAt time.Time
 	kept     map[contract.Key]kept
@@ -82,7 +82,7 @@ func New(config Config) (*Backend, error) {
 		config.Now = time.Now
 	}
 	return &Backend{
-		config: config, base: base, turn: make(chan struct{}, 1), kept: map[contract.Key]kept{},
+		config: config, base: base, slot: make(chan struct{}, 1), kept: map[contract.Key]kept{},
 		client: &http.Client{
 			Transport:     &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -90,16 +90,16 @@ func New(config Config) (*Backend, error) {
 	}, nil
 }
 
-func (b *Backend) takeTurn(ctx context.Context) error {
+func (b *Backend) acquireSlot(ctx context.Context) error {
 	select {
-	case b.turn <- struct{}{}:
+	case b.slot <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("external-dns provider: others are asked before this: %w", ctx.Err())
 	}
 }
 
-func (b *Backend) endTurn() { <-b.turn }
+func (b *Backend) releaseSlot() { <-b.slot }
 
 func (b *Backend) listRecords(ctx context.Context) (listing, error) {
 	if at := b.config.Now(); b.list == nil || at.Sub(b.listedAt) >= listLife {
@@ -156,12 +156,12 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 			rest = append(rest, t)
 		}
 	}
-	if err := b.takeTurn(ctx); err != nil {
+	if err := b.acquireSlot(ctx); err != nil {
 		r.fail(slices.Concat(removed, rest), err)
 	} else {
 		b.writeTasks(ctx, r, removed)
 		b.writeTasks(ctx, r, rest)
-		b.endTurn()
+		b.releaseSlot()
 	}
 	for _, t := range r.lost {
 		r.results[t.at] = r.explainLoss(t)
@@ -423,10 +423,10 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	if !slices.Contains(b.config.Types, t) {
 		return set, b.checkForm(set)
 	}
-	if err := b.takeTurn(ctx); err != nil {
+	if err := b.acquireSlot(ctx); err != nil {
 		return set, err
 	}
-	defer b.endTurn()
+	defer b.releaseSlot()
 	list, err := b.listRecords(ctx)
 	if err != nil {
 		return set, err

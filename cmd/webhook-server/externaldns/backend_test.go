@@ -135,12 +135,12 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-func expectStatus(t *testing.T, what string, err error, want int, says ...string) {
+func expectStatus(t *testing.T, what string, err error, want int, part ...string) {
 	t.Helper()
 	if statusOf(err) != want {
 		t.Errorf("%s: %v, want %d", what, err, want)
 	}
-	for _, text := range says {
+	for _, text := range part {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v, want it to say %q", what, err, text)
 		}
@@ -260,7 +260,7 @@ func TestApply_withoutAForm(t *testing.T) {
 	backend := openBackend(t, Config{URL: url})
 	for _, c := range []struct {
 		set  protocol.RRset
-		says string
+		want string
 	}{
 		{makeSet(t, "@", rdata.CAA, `0 issue "ca.example"`), "external-dns has no form for CAA"},
 		{makeSet(t, "www", rdata.HTTPS, `1 . alpn="h2"`), "external-dns has no form for HTTPS"},
@@ -269,7 +269,7 @@ func TestApply_withoutAForm(t *testing.T) {
 		{makeSet(t, "@", rdata.NS, "ns.example.net."), "apexNS: Skip"},
 		{makeSet(t, "text", rdata.TXT, "\"caf\u00e9\""), "printable ASCII"},
 	} {
-		expectStatus(t, c.set.Type.String(), applyOne(t, backend, c.set), http.StatusBadRequest, c.says)
+		expectStatus(t, c.set.Type.String(), applyOne(t, backend, c.set), http.StatusBadRequest, c.want)
 		c.set.Data = nil
 		expectStatus(t, c.set.Type.String()+" removed", applyOne(t, backend, c.set), 0)
 	}
@@ -318,14 +318,14 @@ func TestApply_whatIsAdjusted(t *testing.T) {
 // Routing policies and aliases stay, and conflicting records are refused.
 func TestApply_besideForeignEndpoints(t *testing.T) {
 	f, url := startFake(t, "example.org")
-	theirs := []endpoint{
+	foreign := []endpoint{
 		{DNSName: "weighted.example.org", RecordType: "A", Targets: []string{"192.0.2.1"}, SetIdentifier: "eu"},
 		{DNSName: "alias.example.org", RecordType: "A", Targets: []string{"x.elb.example.net"}},
 		{DNSName: "host.example.org", RecordType: "A", Targets: []string{"192.0.2.2"}, Labels: map[string]string{"owner": "x"}},
 		{DNSName: "_bad name_.\\.example.org", RecordType: "A", Targets: []string{"192.0.2.2"}},
 		{DNSName: "spf.example.org", RecordType: "SOMETHING", Targets: []string{"x"}},
 	}
-	for _, e := range theirs {
+	for _, e := range foreign {
 		f.putEndpoint(e)
 	}
 	backend := openBackend(t, Config{URL: url})
@@ -343,7 +343,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 		expectStatus(t, "twice", err, http.StatusConflict)
 	}
 	expectStatus(t, "a CNAME beside an address", applyOne(t, backend, alias), http.StatusConflict, "conflicts with the A")
-	for _, e := range theirs {
+	for _, e := range foreign {
 		if got, there := f.has[idOf(e)]; !there || fmt.Sprint(got) != fmt.Sprint(e) {
 			t.Errorf("%+v became %+v", e, got)
 		}

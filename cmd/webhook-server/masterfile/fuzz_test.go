@@ -71,11 +71,11 @@ func FuzzContent_with(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: the file is not read: %v\n%s", body, err, text)
 		}
-		ours := func(entry dns.Entry) bool { return entry.Name == set.Name && entry.Type == set.Type }
+		isOwn := func(entry dns.Entry) bool { return entry.Name == set.Name && entry.Type == set.Type }
 		if got := again.findRRset(example, set.Name, set.Type); !slices.Equal(got.Data, set.Data) || got.TTL != set.TTL {
 			t.Fatalf("%s became %+v", body, got)
 		}
-		if left, want := slices.DeleteFunc(slices.Clone(again.entries), ours), slices.DeleteFunc(slices.Clone(was.entries), ours); !slices.Equal(left, want) || again.soa != was.soa {
+		if left, want := slices.DeleteFunc(slices.Clone(again.entries), isOwn), slices.DeleteFunc(slices.Clone(was.entries), isOwn); !slices.Equal(left, want) || again.soa != was.soa {
 			t.Fatalf("%s changed others: %v", body, left)
 		}
 	})

@@ -62,16 +62,16 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
-		var stood *protocol.RRset
+		var before *protocol.RRset
 		if present != nil {
-			stood = &present[i]
+			before = &present[i]
 		}
-		results[i] = b.replaceRRset(ctx, zone, set, stood)
+		results[i] = b.replaceRRset(ctx, zone, set, before)
 	}
 	return results
 }
 
-// replaceRRset writes an RRset; with present only over that.
+// replaceRRset writes an RRset; with present, only in place of that.
 func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := packRecords(set)
 	if err != nil {

@@ -98,7 +98,7 @@ func examineBackend(t *testing.T, before func(server.Backend) server.Backend, ke
 	})
 }
 
-func TestBackend_saysWhatStands(t *testing.T) {
+func TestBackend_reportsExisting(t *testing.T) {
 	bind := startBIND(t, 1)
 	backend := must.Get(New(Config{Server: bind.Addr.String(), Key: keyOf(t, updateKey)}))(t)
 	ctx := t.Context()

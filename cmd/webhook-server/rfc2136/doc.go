@@ -3,12 +3,12 @@
 
 // Package rfc2136 is a backend of the webhook server that writes by dynamic update (RFC 2136).
 //
-// It promises: (1) an RRset is replaced in one update, so no query sees half of it; (2) success is confirmed:
+// Guarantees: (1) an RRset is replaced in one update, so no query sees half of it; (2) success is confirmed:
 // servers silently ignore records that cannot coexist with others, so each update is followed by a test; (3)
 // requests are signed, over TCP, and answers need a valid signature; (4) the NS of a zone are replaced without a
 // gap; (5) a record that the server rejects while it takes others is refused alone.
 //
-// The package does not know the zones of the DNS server, which reports unknown zones.
+// Out of scope: the zones of the DNS server, which reports unknown zones.
 //
 // Read backend.go.
 package rfc2136

@@ -416,9 +416,9 @@ func TestServer_countsABatchBeforeItDecodes(t *testing.T) {
 		t.Errorf("%d %s", status, answer)
 	}
 	runtime.ReadMemStats(&after)
-	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 150 {
-		t.Errorf("a body of %d octets takes %d MB", len(body), took)
+	if elapsed := (after.TotalAlloc - before.TotalAlloc) >> 20; elapsed > 150 {
+		t.Errorf("a body of %d octets takes %d MB", len(body), elapsed)
 	} else {
-		t.Logf("%d MB", took)
+		t.Logf("%d MB", elapsed)
 	}
 }

@@ -164,7 +164,7 @@ func idOf(set protocol.RRset) rrsetID { return rrsetID{set.Zone, set.Name, set.T
 
 func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.RRset, results []error) {
 	before, after := map[rrsetID][][]string{}, map[rrsetID][][]string{}
-	var allowed, stood []protocol.RRset
+	var allowed, former []protocol.RRset
 	var places []int
 	for i, set := range sets {
 		present, err := s.Backend.Read(ctx, zone, set.Name, set.Type)
@@ -173,21 +173,21 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 			continue
 		}
 		s.mu.Lock()
-		ours := s.wrote[idOf(set)]
+		written := s.wrote[idOf(set)]
 		s.mu.Unlock()
-		if results[i] = permitWrite(&set, respell(present, ours, [][]string{set.Data}), present.TTL, ours); results[i] != nil {
+		if results[i] = permitWrite(&set, respell(present, written, [][]string{set.Data}), present.TTL, written); results[i] != nil {
 			continue
 		}
-		id, data, stands := idOf(set), sorted(set.Data), sorted(present.Data)
+		id, data, presentData := idOf(set), sorted(set.Data), sorted(present.Data)
 		switch {
 		case len(sets[i].Data) == 0:
-			before[id], after[id] = ours, nil // any rest is not ours
-		case len(stands) == 0 || slices.Equal(stands, data):
+			before[id], after[id] = written, nil // any rest is not ours
+		case len(presentData) == 0 || slices.Equal(presentData, data):
 			before[id], after[id] = [][]string{data}, [][]string{data}
 		default:
-			before[id], after[id] = [][]string{stands, data}, [][]string{data} // either may be present until the write
+			before[id], after[id] = [][]string{presentData, data}, [][]string{data} // either may be present until the write
 		}
-		allowed, stood, places = append(allowed, set), append(stood, present), append(places, i)
+		allowed, former, places = append(allowed, set), append(former, present), append(places, i)
 	}
 	if err := s.writeNotes(before); err != nil {
 		for _, i := range places {
@@ -197,7 +197,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 	var applied []error
 	if conditional, is := s.Backend.(Conditional); is {
-		applied = conditional.ApplyWhere(ctx, zone, allowed, stood)
+		applied = conditional.ApplyWhere(ctx, zone, allowed, former)
 	} else {
 		applied = s.Backend.Apply(ctx, zone, allowed)
 	}
@@ -238,12 +238,12 @@ func Meaning(t rdata.Type, data []string) []string {
 }
 
 // permitWrite returns an error unless set may replace present. A removal becomes a write of others' values.
-func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]string) error {
+func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {
 		return nil
 	}
-	owned := slices.ContainsFunc(ours, func(data []string) bool { return slices.Equal(data, present) })
+	owned := slices.ContainsFunc(written, func(data []string) bool { return slices.Equal(data, present) })
 	if len(set.Data) > 0 {
 		if owned || slices.Equal(sorted(set.Data), present) {
 			return nil
@@ -254,17 +254,17 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, ours [][]str
 	if owned {
 		return nil
 	}
-	theirs := slices.DeleteFunc(slices.Clone(present), func(value string) bool {
-		return slices.ContainsFunc(ours, func(data []string) bool { return slices.Contains(data, value) })
+	foreign := slices.DeleteFunc(slices.Clone(present), func(value string) bool {
+		return slices.ContainsFunc(written, func(data []string) bool { return slices.Contains(data, value) })
 	})
-	switch len(theirs) {
+	switch len(foreign) {
 	case len(present):
 		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: the data there are another client's, and are kept",
 			set.Name, set.Type)
 	case 0:
 		return nil
 	}
-	set.Data, set.TTL = theirs, ttl
+	set.Data, set.TTL = foreign, ttl
 	return nil
 }
 

@@ -22,8 +22,8 @@ const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the rule that allows the Record, or "" if unknown. The error is the write's API error; nil
-	// in doubt. before is nil for a create. The objects are not changed.
+	// EarlyRecord returns the rule that allows the Record, or "" if unknown. The error is the API error of the write;
+	// nil in doubt. before is nil for a create. The objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 

@@ -4,9 +4,9 @@
 // Package acme has the types of the API group acme.kubi.zone: the payload that cert-manager posts to a DNS-01
 // webhook solver (webhook.acme.cert-manager.io/v1alpha1).
 //
-// It promises: (1) the JSON of the types is cert-manager v1.21's.
+// Guarantees: (1) the JSON of the types is cert-manager v1.21's.
 //
-// It does not know the handling of a payload.
+// Out of scope: the handling of a payload.
 //
 // Read types.go.
 //

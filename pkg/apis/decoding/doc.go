@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decoding explains the fields of a body that a decoder refuses.
+// Package decoding explains which fields of a request body a decoder refuses, and why.
 //
-// It promises: (1) a fault names the field, its value and a right value, for an unknown field the most similar
-// known field (S5.13); (2) a body is read only after a refusal, so good writes pay nothing; (3) at most ten faults
-// are named.
+// Guarantees: (1) an error names the field, its value and a right value, or for an unknown field the most similar known
+// field (S5.13); (2) a body is read only after a refusal, so valid writes cost no more; (3) at most ten fields are
+// named.
 //
-// It knows neither requests nor the meaning of values.
+// Out of scope: requests, and the meaning of values.
 //
 // Read explain.go first.
 package decoding

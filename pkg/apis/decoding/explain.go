@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Serializer is a NegotiatedSerializer whose decoders name each wrong field. Creater makes empty objects.
+// Serializer is a NegotiatedSerializer whose decoders' errors name each wrong field. Creater creates empty objects.
 type Serializer struct {
 	runtime.NegotiatedSerializer
 	Creater runtime.ObjectCreater
@@ -37,7 +37,7 @@ type decoder struct {
 	creater runtime.ObjectCreater
 }
 
-// Decode explains the error of the decoder. A strict decoding error keeps its kind and its duplicate fields.
+// Decode decodes, and explains the error. A strict decoding error keeps its kind, and duplicate fields.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	object, kind, err := d.Decoder.Decode(text, defaults, into)
@@ -71,7 +71,7 @@ type fault struct{ field, detail string }
 
 func (f fault) Error() string { return cmp.Or(f.field, "the body") + ": " + f.detail }
 
-// Read decodes JSON or YAML, and keeps the form of numbers; nil: neither.
+// Read decodes JSON or YAML, and keeps the form of numbers. nil: other text.
 func Read(text []byte) (value any) {
 	if !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the server's decoder has the error
@@ -82,8 +82,8 @@ func Read(text []byte) (value any) {
 	return value
 }
 
-// Explain returns the first faults of a field's value: a value unsuitable for the Go type or, if strict, an unknown
-// field. Directives of a strategic merge patch, as $patch, are no faults.
+// Explain returns the first faults in a value for the type: an unsuitable value or, if strict, an unknown field.
+// Directives of a strategic merge patch, such as $patch, are no faults.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -118,7 +118,7 @@ func Explain(value any, of reflect.Type, path string, strict bool) (faults []err
 	return faults[:min(len(faults), most)]
 }
 
-// kinds maps the Go types of Read's values to words; wants maps the kind or type of a field to its values.
+// kinds maps the Go types of Read's values to words; wants maps the kind or type of a field to the accepted values.
 var (
 	kinds = map[string]string{"bool": "bool", "string": "string", "json.Number": "number", "[]interface {}": "list",
 		"map[string]interface {}": "object"}
@@ -129,7 +129,7 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of a field by its JSON name, nil and why if unknown.
+// findField returns the type of a field by JSON name, or nil and the reason.
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds Retry-After: Kubernetes clients wait silently.
+	// maxRetryAfter bounds Retry-After, as Kubernetes clients wait silently.
 	maxRetryAfter = 30 * time.Second
 	sweepEvery    = time.Minute
 )
@@ -31,14 +31,14 @@ const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 // idle is the burst: a namespace may write a minute's rate at once.
 const idle = time.Minute
 
-// Config of Budgets.
+// Config configures Budgets.
 type Config struct {
 	Limits Limits
-	// Quota returns etcd's quota in octets; 0: unknown.
+	// Quota returns etcd's quota in octets, or 0 if unknown.
 	Quota func() int64
-	// Override returns a namespace's annotation, "" for none; nil: no overrides.
+	// Override, if not nil, returns a namespace's annotation or "".
 	Override func(namespace string) string
-	// Registry may be nil: a private registry.
+	// Registry is private if nil.
 	Registry metrics.KubeRegistry
 }
 
@@ -57,14 +57,14 @@ type Budgets struct {
 
 type account struct {
 	stored int64
-	// charged is the octets not yet forgiven at that time.
+	// charged is the octets not yet forgiven at the time at.
 	charged float64
 	at      time.Time
 	text    string
 	limits  Limits
 }
 
-// New returns Budgets without a count.
+// New returns Budgets with nothing counted.
 func New(config Config) *Budgets {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -104,7 +104,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 	return a
 }
 
-// burst returns the charge that refuses writes; 0: unlimited.
+// burst returns the charge that refuses writes, or 0 if unlimited.
 func (b *Budgets) burst(a *account) float64 {
 	return float64(a.limits.Written) * idle.Seconds()
 }
@@ -116,7 +116,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written for a namespace, up to twice the burst.
+// Charge adds octets written by a namespace, up to twice the burst.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func (b *Budgets) Recount() {
 	b.fresh = map[string]int64{}
 }
 
-// Add counts octets; negative octets are removed.
+// Add adds stored octets, or removes them if negative.
 func (b *Budgets) Add(namespace string, octets int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,11 +169,11 @@ func (b *Budgets) Counted() {
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
-	// Grows is in octets; 0 or less is not checked.
+	// Grows is in octets, and checked only if positive.
 	Grows int64
 }
 
-// Admit returns nil, 403 if the namespace has too much stored, or 429 if it writes too fast.
+// Admit returns 403 if the namespace stores too much, 429 if it writes too fast, or else nil.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,9 +208,9 @@ func (b *Budgets) Admit(w Write) error {
 	return nil
 }
 
-// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller
-// calls done after the create. count runs once this create is registered: two creates cannot both take the last
-// place, and a create that completes meanwhile counts twice rather than never.
+// AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller calls
+// done after the create. count is called after the create is registered: two creates cannot both take the last place,
+// and a create that completes meanwhile is counted twice, not missed.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

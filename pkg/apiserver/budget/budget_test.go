@@ -202,8 +202,8 @@ func TestLimits_override_S9_3(t *testing.T) {
 		"stored=0%": "", "stored=101%": "", "stored=NaN%": "", "stored=-1": "", "written=25%": "", "stored": "", "more=1": "", "": "", "written=1e30": "",
 	} {
 		got, err := Limits{Stored: Stock{Percent: 25}, Written: 1 << 20, Clusters: 7}.Override(text)
-		if said := fmt.Sprint(got); (err != nil) != (want == "") || err == nil && said != want {
-			t.Errorf("%q: %s %v, want %s", text, said, err, want)
+		if message := fmt.Sprint(got); (err != nil) != (want == "") || err == nil && message != want {
+			t.Errorf("%q: %s %v, want %s", text, message, err, want)
 		}
 	}
 	set := Default

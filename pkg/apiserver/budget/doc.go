@@ -1,21 +1,20 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package budget limits the octets that a namespace stores in etcd and writes in a second, and its Bind9Clusters
-// (S9).
+// Package budget limits a namespace's octets stored in etcd, octets written in a second, and Bind9Clusters (S9).
 //
-// It promises:
+// Guarantees:
 //
-//	G1. Each server counts stored octets by a watch, and written octets by its own transactions. A write costs
-//	    O(1); memory grows with the namespaces that have objects or wrote recently.
-//	G2. A write or dry run is checked before the ledger decides: a refused write costs nothing.
-//	G3. Deletions, updates that shrink an object by a quarter, cascades and releases always pass, but are charged,
-//	    up to twice the burst: after any cascade a namespace can write again soon.
-//	G4. Known errors: n servers allow n times the rate. Concurrent writes may exceed a budget together, since a
-//	    commit is charged afterwards. The stock lags by the watch, and is unchecked before the first count. Each
+//	G1. Each server counts stored octets from a watch, and written octets from its own transactions. A write costs
+//	    O(1). Memory grows with the namespaces that have objects or wrote recently.
+//	G2. A write or dry run is checked before the ledger decides, so a refused write costs nothing.
+//	G3. Deletions, updates that shrink an object by a quarter, and the ledger's writes in consequence of others
+//	    (cascades, releases) always pass. They are charged up to twice the burst, so a namespace can soon write again.
+//	G4. Known errors: n servers allow n times the rate. Concurrent writes may exceed a budget together, since a commit
+//	    is charged afterwards. The stored octets lag by the watch, and are unchecked before the first count. Each
 //	    further server may admit a Bind9Cluster too many.
 //
-// It does not know etcd, Kubernetes' storage, or where overrides are written.
+// Out of scope: etcd, Kubernetes' storage, and the origin of overrides.
 //
 // Read budget.go first, then limits.go.
 package budget

@@ -18,7 +18,7 @@ const form = "stored=25%,written=2Mi,clusters=20"
 
 const unlimited = "unlimited"
 
-// DefaultQuota applies until etcd reports its own.
+// DefaultQuota is etcd's quota, in octets, until etcd reports it.
 const DefaultQuota = 2 << 30
 
 const DefaultClusters = 20
@@ -29,7 +29,7 @@ type Stock struct {
 	Octets  int64
 }
 
-// Limits of a namespace. Written is octets a second; 0 is unlimited.
+// Limits limit a namespace. Written is octets a second; 0 is unlimited.
 type Limits struct {
 	Stored   Stock
 	Written  int64
@@ -87,7 +87,7 @@ func parseOctets(text string) (int64, error) {
 	return q.Value(), nil
 }
 
-// Override returns l with the values of an annotation: "stored=1Gi,written=4Mi,clusters=50", or a part.
+// Override returns l with the values of an annotation: "stored=1Gi,written=4Mi,clusters=50", or some of these.
 func (l Limits) Override(text string) (Limits, error) {
 	for _, part := range strings.Split(text, ",") {
 		what, value, ok := strings.Cut(strings.TrimSpace(part), "=")
@@ -109,7 +109,7 @@ func (l Limits) Override(text string) (Limits, error) {
 	return l, nil
 }
 
-// of returns the limit in octets, given etcd's quota; 0: unlimited.
+// of returns the limit in octets, given etcd's quota, or 0 if unlimited.
 func (s Stock) of(quota int64) int64 {
 	if s.Percent > 0 {
 		return int64(s.Percent / 100 * float64(quota))

@@ -23,25 +23,25 @@ import (
 
 const (
 	workers = 4
-	// wrongRate and otherRate bound the Records written a second without a change of their own, to take Ready back or
-	// otherwise: a class that goes, moves or fails concerns all Records of a zone. At 1 to 2 KB a write both are
-	// below a namespace's budget (S9.2). burst are written at once.
+	// wrongRate and otherRate bound unchanged Records written in a second, to end a wrong Ready or for other reasons:
+	// the end, move or failure of a class concerns all Records of a zone. At 1 to 2 KB a write both are below a
+	// namespace's budget (S9.2). burst Records are written at once.
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
-	// frozenInterval is that of checks for frozen zones, retryInterval the pause after a lost lead or watch.
+	// frozenInterval is between checks for frozen zones, retryInterval after a lost election or watch.
 	frozenInterval = time.Second
-	// loudAfter failures in a row are logged as an error.
+	// loudAfter is the number of successive failures logged as an error.
 	loudAfter     = 5
 	retryInterval = time.Second
 )
 
-// New returns a Confirmer and registers its metrics.
+// New returns a Confirmer, and registers metrics in config.Registry.
 func New(config Config) *Confirmer {
 	return &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
 }
 
-// NewMetrics returns registered metrics.
+// NewMetrics registers and returns metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		open: metrics.NewGauge(&metrics.GaugeOpts{Name: "kubizone_records_unconfirmed", StabilityLevel: metrics.BETA,
@@ -53,7 +53,7 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	return m
 }
 
-// Run works until ctx ends.
+// Run writes Ready while elected, until ctx ends.
 func (c *Confirmer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := c.config.Ledger.RunElected(ctx, c.runElected); err != nil && ctx.Err() == nil {
@@ -142,14 +142,14 @@ func (l *leader) followFrozen(ctx context.Context) {
 	}
 }
 
-// workNext returns false to end its worker.
+// workNext returns false at the end.
 func (l *leader) workNext(ctx context.Context) bool {
 	uid, end := l.queue.Get()
 	if end {
 		return false
 	}
 	defer l.queue.Done(uid)
-	err := l.takeTurn(ctx, uid)
+	err := l.processZone(ctx, uid)
 	if ctx.Err() != nil {
 		return false
 	}

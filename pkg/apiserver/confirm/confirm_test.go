@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// stored has Records by name, each in the namespace of its annotation, and the order in which they were written.
+// stored has Records by name, each in the namespace of the annotation, and the order of writes.
 type stored struct {
 	mu      sync.Mutex
 	records map[law.Ref]*v1alpha1.Record
@@ -128,7 +128,7 @@ func (l *leader) confirmSerial(t *testing.T, serial int64) {
 	must.Succeed(t, l.index.Deliveries.GetStore().Add(one))
 }
 
-// addRecord stores a Record in the zone as it was written, and tracks it.
+// addRecord stores a Record in the zone, and tracks the Record.
 func (s *stored) addRecord(l *leader, namespace, object string, serial int64, status metav1.ConditionStatus, reason string) {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(namespace + object), Generation: 1}
 	record := &v1alpha1.Record{ObjectMeta: meta, Spec: v1alpha1.RecordSpec{Type: "A"}, Status: v1alpha1.RecordStatus{FQDN: object + ".example.org.", Serial: serial,
@@ -149,8 +149,8 @@ func (s *stored) countReady(status metav1.ConditionStatus) (n int) {
 	return n
 }
 
-// A Record becomes Ready with the serial of the Delivery, not before, and none is written without need. What etcd
-// refuses is due again.
+// A Record becomes Ready with the serial of the Delivery, not before, and no Record is written without need. Records
+// refused by etcd are due again.
 func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)
@@ -160,32 +160,32 @@ func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 		s.addRecord(l, "team", fmt.Sprint("was", i), 7, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
 	}
 	s.fails = 1
-	if err := l.takeTurn(t.Context(), "u"); err == nil {
+	if err := l.processZone(t.Context(), "u"); err == nil {
 		t.Error("no error while etcd is away")
 	}
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if s.countReady(metav1.ConditionTrue) != 20 || len(s.written) != 10 {
 		t.Errorf("%d are Ready, %d written", s.countReady(metav1.ConditionTrue), len(s.written))
 	}
 	l.confirmSerial(t, 51)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if s.countReady(metav1.ConditionTrue) != 30 || len(s.written) != 20 {
 		t.Errorf("at the next serial %d are Ready, %d written", s.countReady(metav1.ConditionTrue), len(s.written))
 	}
 }
 
-// A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by one page.
+// A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by a page.
 func TestTurn_takesNamespacesInTurn(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 50)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	for i := range 3000 {
 		s.addRecord(l, "bulk", fmt.Sprint("r", i), int64(51+i%20), metav1.ConditionUnknown, v1alpha1.ReasonPending)
 	}
 	s.addRecord(l, "small", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
 	l.confirmSerial(t, 100)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if at := slices.Index(s.written, law.Ref{Namespace: "small", Name: "www"}); at < 0 || at > pageRecords {
 		t.Errorf("written as number %d of %d", at, len(s.written))
 	}
@@ -207,7 +207,7 @@ func TestTurn_takesNamespacesInTurn(t *testing.T) {
 func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 100)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	for i := range 20 {
 		s.addRecord(l, "team", fmt.Sprint("true", i), 50, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
 	}
@@ -217,12 +217,12 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 	}
 	s.written = nil
 	l.wrong, l.others = rate.NewLimiter(0, 15), rate.NewLimiter(0, 0)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if n := len(s.written); n != 15 || s.countReady(metav1.ConditionTrue) != 5 {
 		t.Errorf("%d written, %d are still wrongly Ready", n, s.countReady(metav1.ConditionTrue))
 	}
 	l.wrong, l.others = rate.NewLimiter(0, 100), rate.NewLimiter(0, 100)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if s.countReady(metav1.ConditionUnknown) != 40 {
 		t.Errorf("%d of 40 wait for the serial", s.countReady(metav1.ConditionUnknown))
 	}
@@ -233,9 +233,9 @@ func TestTurn_takesWrongRecordsFirst_S6_13(t *testing.T) {
 func TestTrack_waitsForTheZone_S6_13(t *testing.T) {
 	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 	l := newLeader(t, s, 100)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	s.addRecord(l, "team", "new", 101, metav1.ConditionTrue, v1alpha1.ReasonNoClass)
-	must.Succeed(t, l.takeTurn(t.Context(), "u"))
+	must.Succeed(t, l.processZone(t.Context(), "u"))
 	if len(s.written) != 0 {
 		t.Errorf("written: %v", s.written)
 	}

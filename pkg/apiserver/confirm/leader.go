@@ -30,13 +30,13 @@ type Ledger interface {
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
 }
 
-// Config of a Confirmer. All fields are required.
+// Config configures a Confirmer. All fields are required.
 type Config struct {
 	Ledger Ledger
-	// NewIndex returns an index with no informer started but that of Namespaces.
+	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
 	NewIndex func() *ready.Index
-	// WatchRecords watches all Records after a resourceVersion. Without, the present Records come first, then a
-	// bookmark with metav1.InitialEventsAnnotationKey. The events have copies.
+	// WatchRecords watches all Records after the resourceVersion since. If since is empty, the present Records come
+	// first, then a bookmark with metav1.InitialEventsAnnotationKey. Events contain copies.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
 	// Frozen lists the zones whose content does not match their hash.
 	Frozen   func() []cache.ObjectName
@@ -47,7 +47,7 @@ type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
 
-// IndexOf returns a Config.NewIndex. namespaces is nil without a cluster.
+// IndexOf returns a function for Config.NewIndex. Standalone, namespaces is nil.
 func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
 	return func() *ready.Index {
 		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
@@ -61,7 +61,7 @@ type Confirmer struct {
 	*Metrics
 }
 
-// Metrics of a Confirmer.
+// Metrics are of a Confirmer.
 type Metrics struct {
 	// open is the number of adopted Records not Ready, at the elected server.
 	open    *metrics.Gauge
@@ -75,13 +75,13 @@ type leader struct {
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
 	stalls ready.Stalls
-	// wrong and others limit writes without a change of the Record: those that take Ready back, and others.
+	// wrong and others limit writes of unchanged Records: of a wrong Ready, and of others.
 	wrong, others *rate.Limiter
 	tracker
 	changes changes
 }
 
-// judgeZone returns a zone's present Progress; nil if gone or pending.
+// judgeZone returns a zone's present Progress, or nil if gone or pending.
 func (l *leader) judgeZone(uid string) *ready.Progress {
 	zone := l.index.ZoneByUID(uid)
 	if zone == nil || zone.Status.Serial == 0 {
@@ -109,10 +109,10 @@ func (l *leader) judgeZone(uid string) *ready.Progress {
 		}))
 }
 
-// tracker has the Records not Ready, and those to judge.
+// tracker has the open Records (not Ready), and Records to judge.
 type tracker struct {
 	mu sync.Mutex
-	// zones by UID; "" has the Records in no zone.
+	// zones are by UID; "" has the Records in no zone.
 	zones map[string]*zone
 	// in has the UID of an open Record's zone.
 	in map[law.Ref]string
@@ -125,17 +125,17 @@ func newTracker() tracker {
 type zone struct {
 	// progress is nil before the first turn.
 	progress *ready.Progress
-	// open are the Records not Ready, trimmed.
+	// open are the Records not Ready, by trimRecord.
 	open map[law.Ref]*v1alpha1.Record
-	// due are Records to judge and write. pages has earlier ones by namespace, in writing order, and turn the
-	// namespaces, the next first.
+	// due are Records to judge and write. pages are earlier ones, in writing order, and turn their namespaces, the next
+	// first.
 	due   map[law.Ref]bool
 	pages map[string][][]law.Ref
 	turn  []string
-	// scans is true while the Ready of all Records is in question; cursor is that of Members.
+	// scans is true while all Ready Records must be judged; cursor continues Members.
 	scans  bool
 	cursor string
-	// stalls are open Records that may be Stalled later, stalling their set.
+	// stalls are open Records that may later be Stalled; stalling has the same Records.
 	stalls   waits
 	stalling map[law.Ref]bool
 }

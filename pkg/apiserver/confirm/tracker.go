@@ -55,7 +55,7 @@ func zoneUID(record *v1alpha1.Record) string {
 	return ""
 }
 
-// isOpen reports whether a Record is in no zone, or not Ready in its generation, as kubectl wait reads Ready.
+// isOpen reports whether a Record is in no zone, or not Ready in its present generation, as kubectl wait reads Ready.
 func isOpen(record *v1alpha1.Record) bool {
 	if record.Status.ZoneRef == nil {
 		return true
@@ -77,14 +77,14 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of a Record; reset: all Records follow.
+// change is an event of a Record. After a reset all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
 }
 
-// followRecords queues changes until the watch or ctx ends, and returns the resourceVersion to continue after, or ""
-// to begin again. It never waits for the tracker: the watch cache closes slow watches.
+// followRecords queues changes after since until the watch or ctx ends, and returns the resourceVersion to continue
+// from, or "" to begin again. The tracker never blocks it: the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 			if event.Type != watch.Bookmark {
 				l.changes.add(change{record: record, deleted: event.Type == watch.Deleted})
 			}
-			// The initial events are in the order of keys.
+			// Initial events come in the order of keys, not of versions.
 			if since != "" || event.Type == watch.Bookmark && record.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 				since = record.ResourceVersion
 			}
@@ -200,7 +200,7 @@ type verdict struct {
 	adopted   bool
 }
 
-// judgeRecord returns differs false if the Record has that status. The caller holds mu.
+// judgeRecord returns the status that a Record must have. differs: the Record has another. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
@@ -211,7 +211,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		}
 	}
 	if uid == "" {
-		// Its Ready is decided with its content.
+		// Ready of a Record in no zone is decided with the content.
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// turnRecords bounds the Records of a turn: other zones, and later changes, come in between.
+	// turnRecords bounds the Records of a turn, so other zones and later changes come in between.
 	turnRecords = 1024
-	// pageRecords bounds a namespace's Records before the next namespace comes.
+	// pageRecords bounds a namespace's Records before the next namespace's turn.
 	pageRecords = 128
 )
 
-// takeTurn judges a zone, writes some of its due Records, and enqueues the zone if more are left.
-func (l *leader) takeTurn(ctx context.Context, uid string) error {
+// processZone judges a zone, writes some due Records, and enqueues the zone if more are left.
+func (l *leader) processZone(ctx context.Context, uid string) error {
 	now := l.judgeZone(uid)
 	if uid != "" && now == nil {
 		l.dropZone(uid)
@@ -68,7 +68,7 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	defer l.mu.Unlock()
 	switch {
 	case len(z.due)+len(z.pages) == 0 && !z.scans:
-		if len(z.stalls) > 0 { // the queue keeps one time for each zone
+		if len(z.stalls) > 0 { // the queue keeps a single time for each zone
 			l.queue.AddAfter(uid, time.Until(z.stalls[0].at))
 		}
 	case left:
@@ -79,7 +79,7 @@ func (l *leader) takeTurn(ctx context.Context, uid string) error {
 	return nil
 }
 
-// findMissing makes the Records of newly missing RRsets due; Ready Records are not tracked.
+// findMissing adds the Records of newly missing RRsets to z.due: Ready Records are not tracked.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -108,7 +108,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a zone. Its Records are tracked again when released.
+// dropZone forgets a zone. Its released Records are tracked again.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,11 +125,11 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress also makes Records due by now. The caller holds mu.
+// setProgress stores the Progress now, and marks Records as due if their status changes. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	z.progress = now
-	if uid != "" && (before == nil || now.TakesBack(before)) {
+	if uid != "" && (before == nil || now.RevokesReady(before)) {
 		z.scans, z.cursor = true, ""
 	}
 	for len(z.stalls) > 0 && !time.Now().Before(z.stalls[0].at) {
@@ -151,7 +151,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// chooseDue takes up to turnRecords Records: a page of each namespace in turn, its latest changes first. The caller
+// chooseDue takes up to turnRecords Records: a page of each namespace in turn, the latest changes first. The caller
 // holds mu.
 func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
@@ -207,7 +207,8 @@ func (l *leader) putBack(z *zone, pages [][]law.Ref) {
 	}
 }
 
-// writePage writes a page's Records that differ; left: the rate allowed only some, and the rest is due again.
+// writePage writes the page's Records whose status differs. If left, the rate allowed only some, and the rest is due
+// again.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
@@ -231,8 +232,8 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.
 	return left, err
 }
 
-// scanPage judges Ready Records from a cursor on, and writes those that differ. left: the rate allowed only some, and
-// the page comes again.
+// scanPage judges a page of Ready Records, and writes those whose status differs. If left, the rate allowed only some,
+// and the page comes again.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
@@ -267,7 +268,7 @@ func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor strin
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if z.scans && z.cursor == cursor && !left { // otherwise it begins again, or this page does
+	if z.scans && z.cursor == cursor && !left { // otherwise the scan or the page begins again
 		z.scans, z.cursor = next != "", next
 	}
 	return left, nil
@@ -281,7 +282,6 @@ func (l *leader) judgeStored(uid string, z *zone, record *v1alpha1.Record) (verd
 	return l.judgeRecord(uid, z, record)
 }
 
-// limitOf is for writes without a change of the Record.
 func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	if v.adopted && v.ready.Status != metav1.ConditionTrue &&
 		meta.IsStatusConditionTrue(record.Status.Conditions, v1alpha1.ConditionReady) {
@@ -290,7 +290,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.others
 }
 
-// answers reports whether the verdict confirms a Record's last change, once a change.
+// answers reports whether the verdict first confirms a Record's last change.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && v.ready.Reason == v1alpha1.ReasonDelivered

@@ -1,13 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pace ends requests of clients that neither send nor read.
+// Package pace ends requests of clients that send or read too slowly.
 //
-// It promises: (1) a client that stalls for five seconds, or then is slower than 64 KiB a second, holds no seat of
-// priority and fairness; (2) a handler's time does not count against the client; (3) no response is cut while the
-// client reads.
+// Guarantees: (1) a client holds no seat of API priority and fairness after a stall of five seconds, or if then slower
+// than 64 KiB a second; (2) the time of the handler does not count; (3) no response is cut while the client reads.
 //
-// It does not know requests: the server's configuration names long-running ones.
+// Out of scope: long-running requests, named by the server's configuration.
 //
 // Read pace.go.
 package pace

@@ -19,15 +19,15 @@ import (
 
 // A request holds a seat of priority and fairness while the body arrives and the response is sent. The generic server
 // waits for both without limit: even the 504 of a timeout waits for the blocked write. A few hundred requests of a
-// tenant, with bodies that never arrived or closed HTTP/2 windows, took all seats; other users got 429.
+// tenant, with bodies that never arrived or with closed HTTP/2 windows, took all seats. Other users got 429.
 
-// clientTimeout bounds a stall: a third of the time for which other requests wait for a seat.
+// clientTimeout bounds a stall. It is a third of the time that other requests wait for a seat.
 const clientTimeout = 5 * time.Second
 
-// leastRate is the minimum rate after clientTimeout, in octets a second.
+// leastRate is the minimum rate in octets a second, after clientTimeout of waiting.
 const leastRate = 64 << 10
 
-// pace is the progress of a direction: octets, and time spent waiting for the client.
+// pace is the progress of sending or receiving: octets, and time spent waiting for the client.
 type pace struct {
 	octets int
 	waited time.Duration
@@ -45,8 +45,8 @@ func (p *pace) end(octets int) {
 	p.waited += time.Since(p.since)
 }
 
-// EndSlowClients ends requests of stalled clients. Long-running requests hold no seat and end stalled readers
-// themselves. It must be the outermost filter, to cover the responses of the others.
+// EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
+// readers themselves. It must be the outermost filter, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -72,7 +72,7 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// pacedBody has a deadline only during reads: otherwise HTTP/1 takes the connection for broken while the handler
+// pacedBody has a deadline only during reads: otherwise HTTP/1 would consider the connection broken while the handler
 // runs.
 type pacedBody struct {
 	io.ReadCloser
@@ -80,7 +80,7 @@ type pacedBody struct {
 
 	pace pace
 	mu   sync.Mutex
-	over bool // at its end
+	over bool // read to the end
 	left bool // the request has ended, perhaps not its handler: do not use control
 }
 
@@ -127,7 +127,7 @@ type pacedWriter struct {
 	unread  *pacedBody // HTTP/1 only, until the response begins
 }
 
-// beginAnswer closes the connection after this response if the body has not ended, lest the rest is read as a
+// beginAnswer closes the connection after this response if the body has not ended, as its rest would be read as a
 // request.
 func (w *pacedWriter) beginAnswer() {
 	if body := w.unread; body != nil {

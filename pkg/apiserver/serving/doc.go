@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package serving issues and renews the serving certificate of an aggregated API server. A Secret has the certificate
-// authority and a leaf; the APIService's caBundle has the authorities that kube-apiserver trusts.
+// authority and a leaf. The APIService's caBundle has the authorities that kube-apiserver trusts.
 //
-// It promises:
+// Guarantees:
 //
 //	C1. All replicas serve the Secret's leaf. Writes compare the resourceVersion; the loser of a race uses the
 //	    winner's leaf.
@@ -13,10 +13,10 @@
 //	C3. caBundle never goes back to an older state of the Secret, even if replicas race.
 //	C4. Leaf and authority are renewed after two thirds of their life. A deleted Secret is created again, with a
 //	    new authority.
-//	C5. An unreadable Secret is left alone, the error names the key, and the last certificate is served on.
+//	C5. An unreadable Secret is left alone, the error names the key, and the last certificate remains served.
 //	C6. caBundle is the only field written in an APIService.
 //
-// It does not know clients (pkg/apiserver), nor cert-manager, whose certificates are files.
+// Out of scope: clients (pkg/apiserver), and cert-manager, whose certificates are files.
 //
 // Read provider.go first, then material.go.
 package serving

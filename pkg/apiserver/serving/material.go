@@ -36,7 +36,7 @@ type material struct {
 	trust []*x509.Certificate
 }
 
-// parseMaterial returns nil if all keys are absent: an administrator may create the Secret empty.
+// parseMaterial returns nil if all keys are absent, as an administrator may create the Secret empty.
 func parseMaterial(data map[string][]byte) (*material, error) {
 	var missing []string
 	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
@@ -83,7 +83,7 @@ func (m *material) bundle() []byte {
 	return text.Bytes()
 }
 
-// renewIfDue returns the Secret's new content and the reason, or m and "". m is nil without content; before then has
+// renewIfDue returns the Secret's new content and the reason, or m and "". For an empty Secret m is nil, and before has
 // the authorities whose leaves replicas may serve. settled: no replica serves a leaf of older authorities.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
@@ -137,7 +137,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due also returns true for a certificate from the future: a clock was wrong.
+// due returns true after two thirds of the life, or before it: a clock was wrong.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))
@@ -151,7 +151,7 @@ type identity [sha256.Size]byte
 
 func identify(cert *x509.Certificate) identity { return sha256.Sum256(cert.Raw) }
 
-// containsAuthority is false if the bundle cannot be parsed.
+// containsAuthority returns false for an unreadable bundle.
 func containsAuthority(caBundle []byte, authority *x509.Certificate) bool {
 	certs, err := certutil.ParseCertsPEM(caBundle)
 	return err == nil && slices.ContainsFunc(certs, authority.Equal)

@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// interval is between checks; after a new error retry, doubled up to interval.
+	// interval is the time between checks. After an error it is retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
-	// settle is how long caBundle must have an authority before its leaf is served: every kube-apiserver has then
-	// seen it.
+	// settle is the time an authority must be in caBundle before its leaf is served, for every kube-apiserver to see
+	// it.
 	settle = 30 * time.Second
-	// overlap is how long older authorities then stay trusted: by its end every replica serves the new leaf.
+	// overlap is the time older authorities then stay trusted: at its end every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -46,18 +46,18 @@ const (
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
-	// Namespace and Secret are the Secret's; APIService is the registration: "v1alpha1.kubi.zone".
+	// Namespace and Secret name the Secret; APIService is the registration: "v1alpha1.kubi.zone".
 	Namespace, Secret string
 	APIService        string
-	// Further are APIServices of the server, if present, for the same caBundle. Optional.
+	// Further are the server's other APIServices, if present, with the same caBundle. Optional.
 	Further []string
-	// Hosts are in the certificate, beside the APIService's SERVICE.NAMESPACE.svc.
+	// Hosts are names in the certificate, beside the APIService's SERVICE.NAMESPACE.svc.
 	Hosts []string
 	// Clock is optional.
 	Clock clock.Clock
 }
 
-// Validate names all missing fields.
+// Validate returns all missing fields.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -84,7 +84,7 @@ type Provider struct {
 
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted is since when caBundle has an authority, as seen by this process. Guarded by pass.
+	// trusted is the time since when this process has seen an authority in caBundle. Guarded by pass.
 	trusted map[identity]time.Time
 	// last is the Secret's last content. Guarded by pass.
 	last *material
@@ -132,7 +132,8 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It fails without a certificate to serve; other errors are logged, and Run retries.
+// RunOnce checks and renews. It returns an error only without a certificate to serve. Others are logged, and Run
+// retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -145,9 +146,9 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run checks until ctx ends, in a single worker.
+// Run checks and renews until ctx ends, in a single worker.
 func (p *Provider) Run(ctx context.Context, _ int) {
-	wait, said := retry, ""
+	wait, message := retry, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -156,14 +157,14 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 		}
 		err := p.checkAll(ctx)
 		if err == nil {
-			wait, said = interval, ""
+			wait, message = interval, ""
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if err.Error() != said {
-			said = err.Error()
+		if err.Error() != message {
+			message = err.Error()
 			wait = retry
 			klog.FromContext(ctx).Error(err, "Serving certificate: trying again")
 		} else {
@@ -180,8 +181,8 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 
-	registration, trouble := p.getAPIService(ctx, p.config.APIService)
-	absent := apierrors.IsNotFound(trouble)
+	registration, failure := p.getAPIService(ctx, p.config.APIService)
+	absent := apierrors.IsNotFound(failure)
 	var further []*apiregistrationv1.APIService
 	var wrong error
 	for _, name := range p.config.Further {
@@ -189,7 +190,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 			further = append(further, one)
-		case !apierrors.IsNotFound(err): // absent in an older installation
+		case !apierrors.IsNotFound(err): // an older installation may lack it
 			wrong = errors.Join(wrong, err)
 		}
 	}
@@ -200,21 +201,21 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	}
 	material, err := p.ensureSecret(ctx, registration, hosts)
 	if err != nil {
-		return errors.Join(err, trouble, wrong)
+		return errors.Join(err, failure, wrong)
 	}
 	p.last = material
-	// The first is written last: once settled there, an authority is settled everywhere.
+	// The main APIService is written last: an authority settled there is settled in all.
 	for _, one := range further {
 		wrong = errors.Join(wrong, p.writeBundle(ctx, one, material))
 	}
 	if registration != nil {
-		trouble = p.publishAuthorities(ctx, registration, material)
+		failure = p.publishAuthorities(ctx, registration, material)
 	}
 	p.serveLeaf(ctx, material, absent)
-	return errors.Join(trouble, wrong)
+	return errors.Join(failure, wrong)
 }
 
-// getAPIService fails if the APIService names no Service.
+// getAPIService returns an error if the APIService names no Service.
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -284,8 +285,8 @@ func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrati
 	return nil, fmt.Errorf("serving certificate: %s: changed %d times while it was renewed: %w", p.name, attempts, conflict)
 }
 
-// rememberedAuthorities returns the authorities whose leaves replicas may serve after the Secret's deletion, and
-// foreign ones in caBundle, such as cert-manager's.
+// rememberedAuthorities returns the authorities whose leaves replicas may serve after the Secret's deletion, and others
+// in caBundle, such as cert-manager's.
 func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIService) []*x509.Certificate {
 	var authorities []*x509.Certificate
 	if p.last != nil {
@@ -302,7 +303,7 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 	return authorities
 }
 
-// publishAuthorities writes caBundle unless registration has changed (C3), and records since when it has the signing
+// publishAuthorities writes caBundle unless the APIService has changed (C3), and records since when it has the signing
 // authority.
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
@@ -357,8 +358,8 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		switch now := p.clock.Now(); {
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
-		case unregistered: // kube-apiserver forwards no request
-		case now.After(p.served.leaf.Cert.NotAfter): // not trusted any more
+		case unregistered: // no request is forwarded
+		case now.After(p.served.leaf.Cert.NotAfter): // expired
 		default:
 			return
 		}

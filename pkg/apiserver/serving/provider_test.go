@@ -248,12 +248,12 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
 	p := c.startReplica()
-	var told counter
-	p.AddListener(&told)
+	var reported counter
+	p.AddListener(&reported)
 	must.Succeed(t, p.RunOnce(t.Context()))
 	c.expectTrust(p)
-	if told != 1 {
-		t.Errorf("listeners were told %d times", told)
+	if reported != 1 {
+		t.Errorf("listeners were told %d times", reported)
 	}
 	if secret := c.readSecret(); secret.Type != corev1.SecretTypeTLS {
 		t.Errorf("type %s", secret.Type)
@@ -267,9 +267,9 @@ func TestFirstStart_makesACertificateThatKubeAPIServerTrusts(t *testing.T) {
 		c.clock.Step(interval)
 		c.checkReplica(p)
 	}
-	if got := c.readRegistration().ResourceVersion; got != before || told != 1 || c.readSecret().ResourceVersion != "1" {
+	if got := c.readRegistration().ResourceVersion; got != before || reported != 1 || c.readSecret().ResourceVersion != "1" {
 		t.Errorf("with nothing to do something was written: APIService %s to %s, secret %s, told %d", before, got,
-			c.readSecret().ResourceVersion, told)
+			c.readSecret().ResourceVersion, reported)
 	}
 }
 
@@ -360,7 +360,7 @@ func TestAuthority_overlapsItsSuccessor(t *testing.T) {
 }
 
 // C4, C2: a deleted Secret requests a new authority. The replica that makes it never saw the old.
-func TestSecretDeleted_isMadeAnewWithoutAGap(t *testing.T) {
+func TestSecretDeleted_isRecreatedWithoutAGap(t *testing.T) {
 	c := newCluster(t)
 	c.registerAPI()
 	p := c.startReplica()
@@ -419,7 +419,7 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		spoil func(data, other map[string][]byte)
-		says  string
+		want  string
 	}{
 		"a key is missing": {func(data, _ map[string][]byte) { delete(data, authorityKeyKey) }, `["ca.key"]`},
 		"no PEM":           {func(data, _ map[string][]byte) { data[leafCertKey] = []byte("x") }, "tls.crt and tls.key: the certificate is not PEM"},
@@ -440,8 +440,8 @@ func TestGarbageInTheSecret_isNamedAndLeft(t *testing.T) {
 			test.spoil(secret.Data, other.readSecret().Data)
 			must.Succeed(t, c.core.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, secret, namespace))
 			err := c.startReplica().RunOnce(t.Context())
-			if err == nil || !strings.Contains(err.Error(), namespace+"/"+secretName) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "delete it") {
-				t.Errorf("a new replica says %v, want %q", err, test.says)
+			if err == nil || !strings.Contains(err.Error(), namespace+"/"+secretName) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "delete it") {
+				t.Errorf("a new replica says %v, want %q", err, test.want)
 			}
 			if err := p.RunOnce(t.Context()); err != nil {
 				t.Errorf("a replica that serves: %v", err)

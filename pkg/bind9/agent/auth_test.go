@@ -23,11 +23,11 @@ func requestBearing(token string) *http.Request {
 }
 
 func statusOf(err error) int {
-	var told *problem
-	if !errors.As(err, &told) {
+	var reported *problem
+	if !errors.As(err, &reported) {
 		return 0
 	}
-	return told.status
+	return reported.status
 }
 
 // Each line is a token, a new file is effective at once, an empty file refuses all.

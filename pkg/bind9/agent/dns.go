@@ -21,7 +21,7 @@ import (
 // messageTime bounds a DNS exchange, probeTime that of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed queries named for the root SOA, by UDP without a key. Any response, also REFUSED, is nil.
+// AskNamed queries named for the root SOA, by UDP without a key. Any response, also REFUSED, gives nil.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {

@@ -4,7 +4,7 @@
 // Package agent is an HTTP server beside named that adds, changes and removes zones of a running BIND. It implements
 // the zone API of bindcar 0.9 (docs/bind-agent.md).
 //
-// It promises:
+// Guarantees:
 //
 //	A1. A repeated request changes nothing: an existing zone gives 200, with another configuration 409. Files of
 //	    existing zones are never written: each new zone gets a file with a new name.
@@ -18,7 +18,7 @@
 //	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
 //	A7. A catalog member whose zone named has lost is recreated within a minute, even if the catalog does not change.
 //
-// The agent knows neither Kubernetes nor Kubizone: the client decides on the zones.
+// Out of scope: Kubernetes, and the choice of zones: the client decides.
 //
 // Read routes.go, then zones.go.
 package agent

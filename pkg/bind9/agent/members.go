@@ -21,19 +21,19 @@ const (
 	memberAsks = 200
 	// memberAge is the maximum time between full checks.
 	memberAge = 10 * time.Minute
-	// memberRest is the maximum backoff of retransfers.
-	memberRest = 10 * time.Minute
+	// maxBackoff is the maximum backoff of retransfers.
+	maxBackoff = 10 * time.Minute
 )
 
 type memberWatch struct {
-	// state is that before the last full check, at looked.
+	// state is the zonesState before the last full check, at looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is the earliest retransfer, rest the backoff.
-	next time.Time
-	rest time.Duration
+	// next is the earliest retransfer.
+	next    time.Time
+	backoff time.Duration
 }
 
 // zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or a new zone
@@ -123,7 +123,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	}
 	switch {
 	case len(watch.lost) == 0:
-		watch.next, watch.rest = time.Time{}, 0
+		watch.next, watch.backoff = time.Time{}, 0
 	case again && !now.Before(watch.next):
 		a.config.Logger.Warn("named has no zone of members of its catalogs; it transfers the catalogs again", "members", len(watch.lost))
 		for catalog := range members.catalogs {
@@ -131,7 +131,7 @@ func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 				a.config.Logger.Warn("named did not transfer a catalog again", "zone", catalog, "err", err)
 			}
 		}
-		watch.rest = min(max(2*watch.rest, time.Minute), memberRest)
-		watch.next = now.Add(watch.rest)
+		watch.backoff = min(max(2*watch.backoff, time.Minute), maxBackoff)
+		watch.next = now.Add(watch.backoff)
 	}
 }

@@ -42,20 +42,20 @@ func busy(retry time.Duration, format string, arguments ...any) *problem {
 }
 
 func describeProblem(w http.ResponseWriter, err error) (int, any) {
-	var told *problem
+	var answer *problem
 	var failure *rndc.Failure
 	switch {
-	case errors.As(err, &told):
+	case errors.As(err, &answer):
 	case errors.As(err, &failure):
-		told = refuse(http.StatusInternalServerError, "%v", failure)
+		answer = refuse(http.StatusInternalServerError, "%v", failure)
 	default:
-		told = refuse(http.StatusInternalServerError, "the agent failed; its log says why")
+		answer = refuse(http.StatusInternalServerError, "the agent failed; its log says why")
 	}
-	if told.retry > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((told.retry+time.Second-1)/time.Second)))
+	if answer.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((answer.retry+time.Second-1)/time.Second)))
 	}
-	if told.status == http.StatusUnauthorized {
+	if answer.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	return told.status, protocol.Error{Error: told.message}
+	return answer.status, protocol.Error{Error: answer.message}
 }

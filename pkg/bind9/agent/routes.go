@@ -81,8 +81,8 @@ func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) 
 	case route.method != http.MethodGet:
 		level = slog.LevelInfo
 	}
-	if told := (*problem)(nil); errors.As(err, &told) && told.cause != nil {
-		err = told.cause
+	if answer := (*problem)(nil); errors.As(err, &answer) && answer.cause != nil {
+		err = answer.cause
 	}
 	a.config.Logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "client", r.RemoteAddr,
 		"status", status, "err", err)

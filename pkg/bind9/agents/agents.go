@@ -138,8 +138,8 @@ func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*cred
 	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
 	defer cancel()
 	now, err := t.makeCredentials(ctx)
-	var said *delivery.Error
-	if err != nil && t.known != nil && !errors.As(err, &said) {
+	var failure *delivery.Error
+	if err != nil && t.known != nil && !errors.As(err, &failure) {
 		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; its last data stay in use", "agent", t.of.URL, "err", err)
 		now, err = t.known, nil
 	}

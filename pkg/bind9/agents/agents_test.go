@@ -88,11 +88,11 @@ func mustClient(t *testing.T, agents *Agents, server apiclass.Server) *client.Cl
 }
 
 func reasonOf(err error) delivery.Reason {
-	var said *delivery.Error
-	if !errors.As(err, &said) {
+	var failure *delivery.Error
+	if !errors.As(err, &failure) {
 		return ""
 	}
-	return said.Reason
+	return failure.Reason
 }
 
 // A change of the token fails no request, and the last data of an unreadable Secret stays in use.
@@ -116,8 +116,8 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	}
 	secrets.setSecret("dns/edge-agent", nil, errors.New("no kube-apiserver"))
 	d.acceptToken("third", "")
-	var said *client.Error
-	if err := agent.Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusUnauthorized {
+	var failure *client.Error
+	if err := agent.Health(t.Context()); !errors.As(err, &failure) || failure.Status != http.StatusUnauthorized {
 		t.Errorf("with a token that is not taken: %v", err)
 	}
 	d.acceptToken("second", "")
@@ -176,8 +176,8 @@ func TestAgents_reachNoOther_S11_14(t *testing.T) {
 		t.Error("a certificate of no known authority is taken")
 	}
 	d.acceptToken("token", other.URL)
-	var said *client.Error
-	if err := mustClient(t, agents, server(func(*apiclass.Agent) {})).Health(t.Context()); !errors.As(err, &said) || said.Status != http.StatusTemporaryRedirect {
+	var failure *client.Error
+	if err := mustClient(t, agents, server(func(*apiclass.Agent) {})).Health(t.Context()); !errors.As(err, &failure) || failure.Status != http.StatusTemporaryRedirect {
 		t.Errorf("a redirect: %v", err)
 	}
 }

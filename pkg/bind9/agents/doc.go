@@ -3,11 +3,11 @@
 
 // Package agents keeps a client for the agent of each BIND server in a DNSClass.
 //
-// It promises: (1) Classes with the same server share a client, and thereby the rate of requests. (2) A request has
+// Guarantees: (1) Classes with the same server share a client, and thereby the rate of requests. (2) A request has
 // the current credentials of the agent's Secrets; a 401 is retried once with a newer token. (3) The last credentials
 // stay in use while a Secret is unreadable, but not after its deletion.
 //
-// The package does not know zones: packages provider and signing send the requests.
+// Out of scope: zones: packages provider and signing send the requests.
 //
 // Read agents.go.
 package agents

@@ -81,7 +81,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of our other server: the agent's Service of x has the name of the Service of
+// checkOwner rejects an object of another server of ours: the agent's Service of x has the name of the Service of
 // x-agent. The first owner keeps the object.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
@@ -103,7 +103,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 		return false, err
 	}
 	o := accessor(live)
-	if c.isOurs(o) {
+	if c.isOwned(o) {
 		return true, nil
 	}
 	if o.GetAnnotations()[TakeOver] != "" {
@@ -144,8 +144,8 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 //
 //   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets,
 //     whose pods keep answering, and ours is created.
-//   - A Service keeps the selector until our pod has all zones, and then selects our pod alone, at the former
-//     address.
+//   - A Service keeps the selector until our pod is ready and has all zones, and then selects our pod alone, at the
+//     former address.
 //   - The ReplicaSets go drainTime later: nodes may have the former selection for as long.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the
 //     ownerReferences, the garbage collector would remove the object with the other manager's custom resources. The
@@ -287,7 +287,7 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	for _, set := range c.listSuperseded(namespace, instance) {
 		service, err := c.getLive(ctx, render.Services, namespace, instance)
 		if err != nil || service != nil {
-			return err
+			return errors.Join(append(wrong, err)...)
 		}
 		wrong = append(wrong, c.removeObject(ctx, replicaSets, set))
 	}

@@ -83,10 +83,10 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 		}
 	}
 	now := s.clock.Now()
-	if took := now.Sub(began); took >= slowAnswer {
+	if latency := now.Sub(began); latency >= slowAnswer {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.by[at] = slowAnswers{now.Add(restFactor * took), question, err}
+		s.by[at] = slowAnswers{now.Add(restFactor * latency), question, err}
 	}
 	return err
 }

@@ -135,8 +135,8 @@ func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
 	for i, step := range []struct {
 		ready  bool
 		answer error
-		// silent: silence counts after the question. told: a reconcile follows.
-		silent, told bool
+		// silent: silence counts after the question. reported: a reconcile follows.
+		silent, reported bool
 	}{
 		{true, nil, false, false},
 		{true, refused, false, false},
@@ -165,8 +165,8 @@ func TestAskInstance_noticesASilentAgent_S11_32(t *testing.T) {
 		if got := f.silent.find(at); (got != nil) != step.silent || got != nil && !errors.Is(got, refused) {
 			t.Errorf("step %d: %v", i, got)
 		}
-		if told := queue.Len() > 0; told != step.told {
-			t.Errorf("step %d: told %t", i, told)
+		if reported := queue.Len() > 0; reported != step.reported {
+			t.Errorf("step %d: told %t", i, reported)
 		}
 		for queue.Len() > 0 {
 			one, _ := queue.Get()

@@ -219,7 +219,7 @@ func accessor(o runtime.Object) metav1.Object {
 	return object
 }
 
-func (c *children) isOurs(o metav1.Object) bool {
+func (c *children) isOwned(o metav1.Object) bool {
 	return o.GetLabels()[render.LabelManager] == render.Manager && o.GetLabels()[render.LabelInstallation] == c.installation
 }
 
@@ -345,7 +345,7 @@ func (c *children) readSecret(ctx context.Context, namespace, name string) (*cor
 	if !ok {
 		return nil, fmt.Errorf("secret %q: the answer is a %T", name, live)
 	}
-	if !c.isOurs(secret) && secret.Annotations[TakeOver] == "" {
+	if !c.isOwned(secret) && secret.Annotations[TakeOver] == "" {
 		return nil, &foreign{resource: "secrets", name: name}
 	}
 	return secret, nil

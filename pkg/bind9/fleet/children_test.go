@@ -5,12 +5,18 @@ package fleet
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/test/must"
@@ -38,4 +44,32 @@ func TestChildren_forgetWhatIsGone(t *testing.T) {
 			t.Errorf("known: %v", c.applied)
 		}
 	})
+}
+
+// A foreign Service that comes meanwhile hides no failed removal: a finalizer would go, and the ReplicaSet stay.
+func TestDropSuperseded_returnsEachError(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case request.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusInternalServerError)
+		case !asked:
+			asked = true
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","reason":"NotFound","code":404}`)
+		default:
+			fmt.Fprint(w, `{"kind":"Service","apiVersion":"v1","metadata":{"name":"ns1","namespace":"team"}}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	c := newChildren(must.Get(kubernetes.NewForConfig(&rest.Config{Host: server.URL}))(t), []string{"team"}, "a")
+	sets := factoryFor(c.superseded, "team").Apps().V1().ReplicaSets().Informer().GetIndexer()
+	for _, name := range []string{"ns1-1", "ns1-2"} {
+		labels := map[string]string{labelSuperseded: "ns1"}
+		must.Succeed(t, sets.Add(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Labels: labels}}))
+	}
+	if err := c.dropSuperseded(t.Context(), "team", "ns1"); err == nil {
+		t.Error("a failed removal is no error")
+	}
 }

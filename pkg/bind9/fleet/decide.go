@@ -25,10 +25,10 @@ type action int
 const (
 	actionNone action = iota
 	actionAddFinalizer
-	actionRead     // desired keys, configuration and objects
-	actionTakeTurn // reserve the replacement of the pod
+	actionRead    // desired keys, configuration and objects
+	actionReserve // reserve the replacement of the pod
 	actionApply
-	actionDrain
+	actionDrain // idle pods of another manager
 	actionRemove
 	actionWait   // write the status and wait for the next event
 	actionIgnore // write nothing: the object belongs to another installation
@@ -127,8 +127,8 @@ func decideNext(f *facts) decision {
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
 	// The pod waits for its turn, the other objects do not.
-	case f.last < actionTakeTurn && f.goesFirst():
-		return decision{action: actionTakeTurn}
+	case f.last < actionReserve && f.goesFirst():
+		return decision{action: actionReserve}
 	case f.last < actionApply:
 		return decision{action: actionApply, apply: f.listDue()}
 	}

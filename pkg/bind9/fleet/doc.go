@@ -4,7 +4,7 @@
 // Package fleet runs BIND servers in a cluster: a Bind9Cluster for each namespace of a ClusterBind9Provider, the
 // Bind9Instances of each Bind9Cluster, and the Kubernetes objects of each Bind9Instance.
 //
-// It promises:
+// Guarantees:
 //
 //	F1. Objects are written by server-side apply, and again after a change by another client. An object without a
 //	    difference costs no request.
@@ -20,7 +20,7 @@
 // A reconcile of a server alternates between facts.go (observe), decide.go (choose the next action and the status)
 // and instance.go (run the action). testdata has the decisions as text.
 //
-// The package does not know zones: servers get them from catalogs, or from their agent.
+// Out of scope: zones: servers get them from catalogs, or from their agent.
 //
 // Read decide.go, then facts.go, then apply.go.
 package fleet

@@ -162,8 +162,8 @@ func (f *Fleet) ensureAccess(secret *corev1.Secret, server *render.Server) (acce
 	return renewAccess(access, server, f.Clock.Now())
 }
 
-func (f *Fleet) takeTurn(w *facts) string {
-	of := &turnFacts{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.isSame()}
+func (f *Fleet) reserveReplacement(w *facts) string {
+	of := &reservation{server: w.server.Name, ready: w.ready, finished: w.finished, same: w.isSame()}
 	for _, other := range f.instancesOf(w.server.Namespace, w.server.Cluster) {
 		stopped := other.Spec.Replicas != nil && *other.Spec.Replicas == 0
 		if other.Name != w.server.Name {
@@ -172,7 +172,7 @@ func (f *Fleet) takeTurn(w *facts) string {
 		}
 	}
 	slices.SortFunc(of.others, func(a, b otherServer) int { return strings.Compare(a.name, b.name) })
-	return f.replacing.takeTurn(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, of)
+	return f.replacing.reserve(cache.ObjectName{Namespace: w.server.Namespace, Name: w.server.Cluster}, of)
 }
 
 func (f *Fleet) judgeWorkload(server *render.Server) (workload metav1.Object, ready, finished bool) {

@@ -52,8 +52,8 @@ func (f *Fleet) runAction(ctx context.Context, w *facts, d *decision) {
 		}
 	case actionRead:
 		w.err = f.readServer(ctx, w)
-	case actionTakeTurn:
-		w.blocked = f.takeTurn(w)
+	case actionReserve:
+		w.blocked = f.reserveReplacement(w)
 	case actionApply:
 		w.err = f.children.applyAll(ctx, w.instance.Namespace, d.apply, func() error { return f.checkServing(ctx, w) })
 		if w.isApplied() {

@@ -178,8 +178,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after one signature. Authority keeps the former certificate until the agent
-	// shows the new one.
+	// The authority's key is dropped after one signature. Authority keeps the former certificate, which the agent
+	// shows until the new one arrives.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -158,14 +158,14 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 		have = nil
 	}
 	if have != nil {
-		ours := metav1.IsControlledBy(have, provider)
+		controlled := metav1.IsControlledBy(have, provider)
 		switch {
-		case !ours && have.Annotations[TakeOver] == "":
+		case !controlled && have.Annotations[TakeOver] == "":
 			return nil, &foreign{resource: "bind9clusters", name: namespace + "/" + provider.Name}
-		case have.DeletionTimestamp != nil || ours && have.Labels[bind9.LabelManagedBy] == kindProvider &&
+		case have.DeletionTimestamp != nil || controlled && have.Labels[bind9.LabelManagedBy] == kindProvider &&
 			equality.Semantic.DeepEqual(have.Spec, provider.Spec.Bind9ClusterSpec):
 			return have, nil
-		case ours:
+		case controlled:
 			// Server-side apply would keep the fields of others.
 			next := have.DeepCopy()
 			next.Spec = *provider.Spec.Bind9ClusterSpec.DeepCopy()

@@ -21,7 +21,7 @@ type replacements struct {
 	server map[cache.ObjectName]string
 }
 
-type turnFacts struct {
+type reservation struct {
 	server string
 	// same is isSame of facts.
 	same, ready, finished bool
@@ -34,9 +34,9 @@ type otherServer struct {
 	late bool
 }
 
-// nextTurn returns the next holder of the cluster's turn, "" for none, and why this server waits, "" if its pod may
+// nextHolder returns the next holder of the cluster's turn, "" for none, and why this server waits, "" if its pod may
 // be replaced.
-func nextTurn(holder string, f *turnFacts) (next, waits string) {
+func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })
 	switch {
@@ -53,10 +53,10 @@ func nextTurn(holder string, f *turnFacts) (next, waits string) {
 	return f.server, ""
 }
 
-func (r *replacements) takeTurn(cluster cache.ObjectName, f *turnFacts) string {
+func (r *replacements) reserve(cluster cache.ObjectName, f *reservation) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next, waits := nextTurn(r.server[cluster], f)
+	next, waits := nextHolder(r.server[cluster], f)
 	if r.server[cluster] = next; next == "" {
 		delete(r.server, cluster)
 	}

@@ -46,11 +46,11 @@ func New(config Config) (*Fleet, error) {
 	if config.Members == nil {
 		config.Members = askMembers
 	}
-	ours := config.Informers.Bind9().V1alpha1()
+	bind9 := config.Informers.Bind9().V1alpha1()
 	f := &Fleet{
 		Config: config, children: newChildren(config.Cluster, config.Namespaces, config.Platform.Installation),
-		providers: ours.ClusterBind9Providers().Lister(), clusters: ours.Bind9Clusters().Lister(),
-		instances: ours.Bind9Instances().Lister(),
+		providers: bind9.ClusterBind9Providers().Lister(), clusters: bind9.Bind9Clusters().Lister(),
+		instances: bind9.Bind9Instances().Lister(),
 		classes:   config.Informers.Kubizone().V1alpha1().DNSClasses().Lister(), common: informers.NewSharedInformerFactoryWithOptions(
 			config.Cluster, 0, informers.WithTransform(trimObject)),
 		taken:     takenKeys{by: map[taker]string{}},
@@ -92,9 +92,9 @@ func (f *Fleet) followChanges() error {
 }
 
 func (f *Fleet) listInformers() []cache.SharedIndexInformer {
-	ours := f.Informers.Bind9().V1alpha1()
-	all := append(f.children.listInformers(), ours.ClusterBind9Providers().Informer(), ours.Bind9Clusters().Informer(),
-		ours.Bind9Instances().Informer(), f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(),
+	bind9 := f.Informers.Bind9().V1alpha1()
+	all := append(f.children.listInformers(), bind9.ClusterBind9Providers().Informer(), bind9.Bind9Clusters().Informer(),
+		bind9.Bind9Instances().Informer(), f.Informers.Kubizone().V1alpha1().DNSClasses().Informer(),
 		f.common.Core().V1().Namespaces().Informer())
 	for _, factory := range f.children.superseded {
 		all = append(all, factory.Apps().V1().ReplicaSets().Informer())

@@ -44,14 +44,14 @@ func TestFitProviderStatus_S11_2(t *testing.T) {
 		t.Fatalf("%d octets are taken as they are", status.Size())
 	}
 	fitProviderStatus(&status)
-	var told []string
+	var reported []string
 	for _, row := range status.Clusters {
 		if !row.Ready {
-			told = append(told, row.Namespace)
+			reported = append(reported, row.Namespace)
 		}
 	}
-	if refused() || !slices.Equal(told, late) || len(status.Clusters) < 120 {
-		t.Errorf("%d octets with %d clusters, not ready: %q", status.Size(), len(status.Clusters), told)
+	if refused() || !slices.Equal(reported, late) || len(status.Clusters) < 120 {
+		t.Errorf("%d octets with %d clusters, not ready: %q", status.Size(), len(status.Clusters), reported)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestHold_goesOnWithTheHeldObject(t *testing.T) {
 }
 
 // The fleet does not change another controller's condition.
-func TestStanding_keepsConditionsOfOthers(t *testing.T) {
+func TestStatus_keepsConditionsOfOthers(t *testing.T) {
 	others := metav1.Condition{Type: bind9.ConditionDelivering, Status: metav1.ConditionFalse, Reason: "ServerUnreachable",
 		Message: "its server does not answer", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0))}
 	s := newConditionSet(7, []metav1.Condition{others, {Type: bind9.ConditionReady, Status: metav1.ConditionFalse, Reason: ReasonNotReady}})

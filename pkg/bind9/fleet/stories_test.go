@@ -54,21 +54,22 @@ func TestStories(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			var sweeps storySweeper
 			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
-				tell := map[string]func(*storyFacts) string{
-					"server": tellServer, "keys": tellKeys, "turn": tellTurn, "leave": tellLeaving, "cluster": tellCluster,
-					"sweep": func(of *storyFacts) string { return tellSweep(of, &sweeps) },
+				report := map[string]func(*storyFacts) string{
+					"server": describeServer, "keys": describeKeys, "turn": describeTurn, "leave": describeLeaving,
+					"cluster": describeCluster,
+					"sweep":   func(of *storyFacts) string { return describeSweep(of, &sweeps) },
 				}[d.Cmd]
-				if tell == nil {
+				if report == nil {
 					d.Fatalf(t, "unknown command %s", d.Cmd)
 				}
 				of := &storyFacts{t: t, data: d, asked: map[string]bool{}}
-				told := tell(of)
+				reported := report(of)
 				for _, arg := range d.CmdArgs {
 					if !of.asked[arg.Key] {
 						d.Fatalf(t, "%s has no %s", d.Cmd, arg.Key)
 					}
 				}
-				return told
+				return reported
 			})
 		})
 	}
@@ -185,7 +186,7 @@ func (s *storyFacts) buildServer() (w, read *facts) {
 		read.invalid = errors.New("spec.config: cannot be rendered")
 	}
 	if holder := s.readValue("turn", ""); holder != "" {
-		_, read.blocked = nextTurn(holder, &turnFacts{server: "ns1", others: []otherServer{{name: holder}}})
+		_, read.blocked = nextHolder(holder, &reservation{server: "ns1", others: []otherServer{{name: holder}}})
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.0.0.1"}}}
 	read.objects = []render.Object{{Resource: render.ConfigMaps, Name: "ns1-config"}, {Resource: render.Services, Name: "ns1"},
@@ -247,12 +248,12 @@ func (s *storyFacts) findOutcome(step string) error {
 	return nil
 }
 
-func tellServer(s *storyFacts) string {
+func describeServer(s *storyFacts) string {
 	w, read := s.buildServer()
 	for _, key := range []string{"key-missing", "foreign", "fail", "take-over"} {
 		s.hasKey(key)
 	}
-	var told strings.Builder
+	var reported strings.Builder
 	for range 10 {
 		d := decideNext(w)
 		if d.action < actionWait {
@@ -262,46 +263,46 @@ func tellServer(s *storyFacts) string {
 		case actionIgnore:
 			return "leave it alone\n"
 		case actionAddFinalizer:
-			told.WriteString("hold\n")
+			reported.WriteString("hold\n")
 			w.err, w.instance.Finalizers = s.findOutcome("hold"), []string{Finalizer}
 		case actionRead:
-			told.WriteString("read\n")
+			reported.WriteString("read\n")
 			w.err = s.findOutcome("read")
 			w.server, w.keys, w.objects, w.hash, w.invalid = read.server, read.keys, read.objects, read.hash, read.invalid
-		case actionTakeTurn:
-			told.WriteString("take its turn\n")
+		case actionReserve:
+			reported.WriteString("take its turn\n")
 			w.blocked = read.blocked
 		case actionApply:
-			told.WriteString("apply")
+			reported.WriteString("apply")
 			for _, object := range d.apply {
-				told.WriteString(" " + object.Resource.Resource)
+				reported.WriteString(" " + object.Resource.Resource)
 			}
-			told.WriteString("\n")
+			reported.WriteString("\n")
 			w.err = s.findOutcome("apply")
 		case actionDrain:
 			for _, set := range d.drain.idle {
-				told.WriteString("mark as idle " + set.Name + "\n")
+				reported.WriteString("mark as idle " + set.Name + "\n")
 			}
 			for _, set := range d.drain.remove {
-				told.WriteString("remove " + set.Name + "\n")
+				reported.WriteString("remove " + set.Name + "\n")
 			}
 			w.err = s.findOutcome("drain")
 		case actionRemove:
 			for _, one := range d.remove {
-				told.WriteString("remove " + one.resource.Resource + "\n")
+				reported.WriteString("remove " + one.resource.Resource + "\n")
 			}
 			w.err = s.findOutcome("remove")
 		case actionWait:
-			return told.String() + tellRest(d.requeueAfter, d.err) + tellStatus(w)
+			return reported.String() + describeRest(d.requeueAfter, d.err) + describeStatus(w)
 		}
 		if w.failed(actionAddFinalizer) {
-			return told.String() + tellRest(0, w.err)
+			return reported.String() + describeRest(0, w.err)
 		}
 	}
-	panic("invariant: decides for ever: " + told.String())
+	panic("invariant: decides for ever: " + reported.String())
 }
 
-func tellRest(again time.Duration, err error) string {
+func describeRest(again time.Duration, err error) string {
 	switch {
 	case err != nil:
 		return "failed: " + err.Error() + "\n"
@@ -311,9 +312,9 @@ func tellRest(again time.Duration, err error) string {
 	return "rest\n"
 }
 
-func tellStatus(w *facts) string {
+func describeStatus(w *facts) string {
 	s, status := judgeInstance(w)
-	text := tellConditions(s)
+	text := describeConditions(s)
 	if len(status.Addresses) > 0 {
 		text += "addresses " + strings.Join(status.Addresses, " ") + "\n"
 	}
@@ -323,7 +324,7 @@ func tellStatus(w *facts) string {
 	return text
 }
 
-func tellConditions(s *conditionSet) (text string) {
+func describeConditions(s *conditionSet) (text string) {
 	for _, of := range s.conditions {
 		line := fmt.Sprintf("%s %s %s", of.Type, of.Status, of.Reason)
 		if of.Message != "" {
@@ -334,7 +335,7 @@ func tellConditions(s *conditionSet) (text string) {
 	return text
 }
 
-func tellKeys(s *storyFacts) string {
+func describeKeys(s *storyFacts) string {
 	w := &keyFacts{namespace: "team", now: storyNow, taken: s.hasKey("taken")}
 	if !s.hasKey("none") {
 		have := storyKeys(s.hasKey("next"), s.hasKey("former"))
@@ -355,12 +356,12 @@ func tellKeys(s *storyFacts) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
-	text := string(step) + ": " + tellKey(keys.Name) + " signs"
+	text := string(step) + ": " + describeKey(keys.Name) + " signs"
 	if keys.Next != nil {
-		text += ", " + tellKey(keys.Next.Name) + " is next"
+		text += ", " + describeKey(keys.Next.Name) + " is next"
 	}
 	if keys.Former != nil {
-		text += ", " + tellKey(keys.Former.Name) + " was before"
+		text += ", " + describeKey(keys.Former.Name) + " was before"
 	}
 	if keys.Made.Equal(storyNow) {
 		text += ", made now"
@@ -368,24 +369,24 @@ func tellKeys(s *storyFacts) string {
 	if keys.Stepped.Equal(storyNow) {
 		text += ", stepped now"
 	}
-	return text + "\n" + tellRest(again, nil)
+	return text + "\n" + describeRest(again, nil)
 }
 
 // A generated key's name depends on the secret; primaries accept the name for a server of the namespace (S11.17).
-func tellKey(name string) string {
+func describeKey(name string) string {
 	if namespace, ofServer := transferclass.NamespaceOfKey(tsig.Key{Name: name + "."}); ofServer && namespace == "team" {
 		return "a new one"
 	}
 	return name
 }
 
-func tellTurn(s *storyFacts) string {
-	w := &turnFacts{server: "ns1", same: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
+func describeTurn(s *storyFacts) string {
+	w := &reservation{server: "ns1", same: s.hasKey("same"), ready: !s.hasKey("late"), finished: !s.hasKey("changes")}
 	for _, name := range s.listValues("others") {
 		name, late := strings.CutSuffix(name, "!")
 		w.others = append(w.others, otherServer{name, late})
 	}
-	next, waits := nextTurn(s.readValue("holder", ""), w)
+	next, waits := nextHolder(s.readValue("holder", ""), w)
 	text := "is applied"
 	if waits != "" {
 		text = "waits: " + waits
@@ -396,17 +397,17 @@ func tellTurn(s *storyFacts) string {
 	return text + "\nin turn: " + next + "\n"
 }
 
-func tellLeaving(s *storyFacts) string {
+func describeLeaving(s *storyFacts) string {
 	w := &leavingFacts{held: !s.hasKey("unheld"), covered: !s.hasKey("uncovered"), age: s.readDuration(s.readValue("age", "0s")),
 		timeout: leaveAfter, children: s.readCount("children")}
 	left, fails := s.readCount("left"), s.hasKey("fail")
-	var told strings.Builder
+	var reported strings.Builder
 	for range 10 {
 		next, again := nextLeaving(w)
 		if next == leaveRest {
-			return told.String() + tellRest(again, w.err)
+			return reported.String() + describeRest(again, w.err)
 		}
-		told.WriteString(string(next) + "\n")
+		reported.WriteString(string(next) + "\n")
 		w.err = nil
 		if fails {
 			w.err = errors.New("the API does not answer")
@@ -417,13 +418,13 @@ func tellLeaving(s *storyFacts) string {
 		case leaveObjects:
 			w.removed, w.left = true, left
 		case leaveNow:
-			return told.String()
+			return reported.String()
 		}
 	}
-	panic("invariant: decides for ever: " + told.String())
+	panic("invariant: decides for ever: " + reported.String())
 }
 
-func tellCluster(s *storyFacts) string {
+func describeCluster(s *storyFacts) string {
 	w := &clusterFacts{covered: !s.hasKey("uncovered"), cluster: &bind9.Bind9Cluster{}}
 	for key, role := range map[string]**bind9.RoleSettings{"primary": &w.cluster.Spec.Primary, "secondary": &w.cluster.Spec.Secondary} {
 		if n := s.readCount(key); n > 0 {
@@ -453,8 +454,8 @@ func tellCluster(s *storyFacts) string {
 			w.owned = append(w.owned, one)
 		}
 	}
-	standing, status := judgeCluster(w)
-	text := tellConditions(standing)
+	existing, status := judgeCluster(w)
+	text := describeConditions(existing)
 	for _, of := range []struct {
 		role  string
 		count bind9.ServerCount
@@ -476,7 +477,7 @@ type storySweeper struct {
 	began, now time.Time
 }
 
-func tellSweep(s *storyFacts, of *storySweeper) (text string) {
+func describeSweep(s *storyFacts, of *storySweeper) (text string) {
 	if s.hasKey("begin") {
 		*of = storySweeper{sweeper: sweeper{gone: map[orphan]time.Time{}}, began: storyNow, now: storyNow}
 	}

@@ -17,12 +17,12 @@ import (
 
 // A Service of another type waits before any question: a takeover would lose the addresses that clients know.
 func TestTakeOver_keepsTheTypeOfAService(t *testing.T) {
-	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ns1"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 	asked := errors.New("asked")
 	for of, want := range map[corev1.ServiceType]string{corev1.ServiceTypeClusterIP: "is of type LoadBalancer", corev1.ServiceTypeLoadBalancer: "asked"} {
 		wanted := coreac.Service("ns1", "dns").WithSpec(coreac.ServiceSpec().WithType(of))
-		err := (&children{}).takeOver(t.Context(), theirs, childKey{render.Services, "dns", "ns1"}, wanted, func() error { return asked })
-		if waits := (*takingOver)(nil); !errors.As(err, &waits) || waits.service != theirs || !strings.Contains(err.Error(), want) {
+		err := (&children{}).takeOver(t.Context(), foreign, childKey{render.Services, "dns", "ns1"}, wanted, func() error { return asked })
+		if waits := (*takingOver)(nil); !errors.As(err, &waits) || waits.service != foreign || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", of, err)
 		}
 	}

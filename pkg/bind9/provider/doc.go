@@ -3,7 +3,7 @@
 
 // Package provider delivers zones to a fleet of BIND servers, whose instances come and go.
 //
-// It promises:
+// Guarantees:
 //
 //  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row.
 //  2. A serial is confirmed when each instance answers with this serial by DNS, or with a later known serial. The
@@ -15,7 +15,7 @@
 //  5. In modes Transfer and Update a zone is removed from every instance, also from instances that leave the class,
 //     before it is removed from the class.
 //
-// The package does not know Kubernetes. Package client of pkg/bind9/agent calls the agents; package transfer of
+// Out of scope: Kubernetes. Package client of pkg/bind9/agent calls the agents; package transfer of
 // pkg/delivery serves zones to instances and queries them by DNS.
 //
 // Read provider.go, then updates.go.

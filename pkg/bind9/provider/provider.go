@@ -190,8 +190,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		if !isWithoutZone(row) {
 			continue
 		}
-		if said := failed[row.Name]; said != nil {
-			report.Servers[i].Err = said
+		if failure := failed[row.Name]; failure != nil {
+			report.Servers[i].Err = failure
 		} else if made[row.Name] {
 			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has created the zone, and the transfer is not done yet"
 		}
@@ -200,8 +200,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		report.Servers = append(report.Servers, instance.waitingRow())
 	}
 	for _, instance := range f.leaving {
-		if said := failed[instance.Name]; said != nil {
-			report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: said})
+		if failure := failed[instance.Name]; failure != nil {
+			report.Servers = append(report.Servers, delivery.Server{Name: instance.Name, At: time.Now(), Err: failure})
 		}
 	}
 	if len(f.waiting) > 0 || len(failed) > 0 {
@@ -310,9 +310,9 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	})
 	failed := map[string]*delivery.Error{}
 	for i, answer := range answers {
-		var said *client.Error
-		if errors.As(answer, &said) {
-			failed[instances[i].Name] = explainAgent(instances[i], said)
+		var failure *client.Error
+		if errors.As(answer, &failure) {
+			failed[instances[i].Name] = explainAgent(instances[i], failure)
 		}
 	}
 	return failed, err
@@ -343,26 +343,26 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do 
 	return results, ctx.Err()
 }
 
-func explainAgent(instance Instance, said *client.Error) *delivery.Error {
+func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	var cause *delivery.Error
-	if errors.As(said.Err, &cause) { // an error of the Secrets for the agent
-		return &delivery.Error{Reason: cause.Reason, Message: instance.Name + ": " + cause.Message, Err: said.Err}
+	if errors.As(failure.Err, &cause) { // an error of the Secrets for the agent
+		return &delivery.Error{Reason: cause.Reason, Message: instance.Name + ": " + cause.Message, Err: failure.Err}
 	}
-	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, said.Message)
-	e.Err, e.RetryAfter = said.Err, said.RetryAfter
-	if said.Status != 0 {
-		e.Code = strconv.Itoa(said.Status)
+	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, failure.Message)
+	e.Err, e.RetryAfter = failure.Err, failure.RetryAfter
+	if failure.Status != 0 {
+		e.Code = strconv.Itoa(failure.Status)
 	}
 	switch {
-	case said.Unsupported:
+	case failure.Unsupported:
 		e.Reason = delivery.ReasonValidationFailed
-	case said.Status == http.StatusUnauthorized, said.Status == http.StatusForbidden:
+	case failure.Status == http.StatusUnauthorized, failure.Status == http.StatusForbidden:
 		e.Reason = delivery.ReasonAuthenticationFailed
-	case said.RetryAfter > 0 && (said.Status == 0 || said.Status == http.StatusTooManyRequests):
+	case failure.RetryAfter > 0 && (failure.Status == 0 || failure.Status == http.StatusTooManyRequests):
 		e.Reason = delivery.ReasonRateLimited
-	case said.Status == http.StatusConflict:
+	case failure.Status == http.StatusConflict:
 		e.Reason = delivery.ReasonConflict
-	case said.Status != 0:
+	case failure.Status != 0:
 		e.Reason = delivery.ReasonServerError
 	}
 	return e
@@ -383,9 +383,9 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 			return delivery.Report{}, err
 		}
 		for _, instance := range all {
-			if said := failed[instance.Name]; said != nil {
-				said.Message = fmt.Sprintf("the zone is not removed everywhere: %s", said.Message)
-				return delivery.Report{}, said
+			if failure := failed[instance.Name]; failure != nil {
+				failure.Message = fmt.Sprintf("the zone is not removed everywhere: %s", failure.Message)
+				return delivery.Report{}, failure
 			}
 		}
 	}
@@ -445,8 +445,8 @@ func (p *Provider) Health(ctx context.Context) error {
 			return err
 		}
 		for _, instance := range f.instances {
-			if said := failed[instance.Name]; said != nil {
-				return said
+			if failure := failed[instance.Name]; failure != nil {
+				return failure
 			}
 		}
 	}

@@ -444,8 +444,8 @@ func TestDeliver_aSlowAgentDelaysNoOther(t *testing.T) {
 			if err != nil || report.Confirmed != 0 || time.Since(began) > agentTime+10*time.Second {
 				t.Fatalf("%s after %s: %+v, %v", zone, time.Since(began), report, err)
 			}
-			said := report.Servers[0].Err
-			return report.Servers[1].Serial == 3 && said != nil && said.Reason == delivery.ReasonRateLimited && said.RetryAfter > 0
+			failure := report.Servers[0].Err
+			return report.Servers[1].Serial == 3 && failure != nil && failure.Reason == delivery.ReasonRateLimited && failure.RetryAfter > 0
 		})
 	}
 	if len(slow.bindcar.Requests()) != 0 {
@@ -481,12 +481,12 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 		if err != nil || len(report.Servers) != 1 {
 			t.Fatalf("%+v, %v", report, err)
 		}
-		said := report.Servers[0].Err
-		if said == nil || said.Reason != delivery.ReasonZoneNotFound {
+		failure := report.Servers[0].Err
+		if failure == nil || failure.Reason != delivery.ReasonZoneNotFound {
 			return false
 		}
-		if remedy = regexp.MustCompile(`BIND: rndc ([^)]+)`).FindStringSubmatch(said.Message); remedy == nil {
-			t.Fatalf("no command in %q", said.Message)
+		if remedy = regexp.MustCompile(`BIND: rndc ([^)]+)`).FindStringSubmatch(failure.Message); remedy == nil {
+			t.Fatalf("no command in %q", failure.Message)
 		}
 		return true
 	})

@@ -65,12 +65,12 @@ func chooseSources(targets []target) sources {
 	return chosen
 }
 
-func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
+func (u *Updater) setSecondaries(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort,
 	fence delivery.Fence) error {
 	u.mu.Lock()
-	told, known := u.told[zoneAt{plan.UID, t.Name}]
+	configured, known := u.configured[zoneAt{plan.UID, t.Name}]
 	u.mu.Unlock()
-	if known && told == fmt.Sprint(secondaries) || !known && len(secondaries) == 0 {
+	if known && configured == fmt.Sprint(secondaries) || !known && len(secondaries) == 0 {
 		return nil
 	}
 	return u.makeZone(ctx, t, plan, secondaries, fence)
@@ -79,7 +79,7 @@ func (u *Updater) tellSecondaries(ctx context.Context, t target, plan delivery.P
 func (u *Updater) forget(uid string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	maps.DeleteFunc(u.told, func(at zoneAt, _ string) bool { return at.uid == uid })
+	maps.DeleteFunc(u.configured, func(at zoneAt, _ string) bool { return at.uid == uid })
 	maps.DeleteFunc(u.following, func(at zoneAt, _ string) bool { return at.uid == uid })
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }

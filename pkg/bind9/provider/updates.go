@@ -38,8 +38,8 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// told are the secondaries that a primary notifies, following the primary whose content a secondary had.
-	told       map[zoneAt]string
+	// configured are the secondaries that a primary notifies, following the primary whose content a secondary had.
+	configured map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
 	notifyTime time.Duration
@@ -55,8 +55,9 @@ var _ delivery.Provider = (*Updater)(nil)
 
 // NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
-	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, told: map[zoneAt]string{}, following: map[zoneAt]string{},
-		behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
+	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, configured: map[zoneAt]string{},
+		following: map[zoneAt]string{},
+		behind:    map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
 type target struct {
@@ -86,7 +87,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 		at := writerKey{instance.Name, instance.DNS, instance.Key}
 		writer := u.writers[at]
 		if writer == nil {
-			// The servers belong to the class, so foreign data of the zone is replaced.
+			// The servers belong to the class, so foreign data in place of the zone's is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
 				targets[i].Err = asError(instance, err) // an invalid key concerns this instance only
@@ -169,7 +170,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 				report, err = t.writer.Deliver(ctx, whole, fence)
 			}
 		} else if err == nil {
-			err = u.tellSecondaries(ctx, t, plan, from.secondaries[t.Name], fence)
+			err = u.setSecondaries(ctx, t, plan, from.secondaries[t.Name], fence)
 		}
 		return outcome{report: report, err: err}
 	})
@@ -263,7 +264,7 @@ func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, se
 	if err == nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.told[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
+		u.configured[zoneAt{plan.UID, t.Name}] = fmt.Sprint(secondaries)
 	}
 	return err
 }
@@ -273,9 +274,9 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 		return delivery.Errorf(delivery.ReasonServerUnreachable, "%s has no agent that could make or remove the zone", instance.Name)
 	}
 	err := do(instance.Agent)
-	var said *client.Error
-	if errors.As(err, &said) {
-		return explainAgent(instance, said)
+	var failure *client.Error
+	if errors.As(err, &failure) {
+		return explainAgent(instance, failure)
 	}
 	return err
 }

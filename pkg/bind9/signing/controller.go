@@ -233,7 +233,7 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// writeStatus replaces the DS at the parent with the same write.
+// writeStatus also replaces the DS at the parent, by the same write.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
@@ -324,7 +324,7 @@ func (m *memory) of(zone types.UID) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.zones[zone] == nil {
-		m.zones[zone] = &remembered{told: map[told]bool{}}
+		m.zones[zone] = &remembered{reported: map[dsReport]bool{}}
 	}
 	return m.zones[zone]
 }
@@ -336,8 +336,8 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// told has the reports to the signer: a repetition would restart its timer.
-	told     map[told]bool
+	// dsReport has the reports to the signer: a repetition would restart its timer.
+	reported map[dsReport]bool
 	targets  string
 	reminded time.Time
 	// silent are the silent addresses of the parent's servers, with the first silence.
@@ -346,12 +346,12 @@ type remembered struct {
 	dsTTL time.Duration
 }
 
-func (r *remembered) tellOnce(one told, tell func() error) error {
-	if r.told[one] {
+func (r *remembered) reportOnce(one dsReport, report func() error) error {
+	if r.reported[one] {
 		return nil
 	}
-	err := tell()
-	r.told[one] = err == nil
+	err := report()
+	r.reported[one] = err == nil
 	return err
 }
 

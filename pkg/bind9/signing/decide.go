@@ -96,15 +96,15 @@ const (
 	remind
 )
 
-// told is a report to the signer about a key's DS.
-type told struct {
+// dsReport is a report to the signer about a key's DS.
+type dsReport struct {
 	keyTag uint16
 	state  string // protocol.DSPublished or DSWithdrawn
 }
 
 type decision struct {
 	action       action
-	tell         []told
+	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
 }
@@ -138,7 +138,7 @@ func decideNext(f *facts) decision {
 
 func metaTime(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
-func (d *decision) say(format string, arguments ...any) {
+func (d *decision) setMessage(format string, arguments ...any) {
 	d.status.Message = fmt.Sprintf(format, arguments...)
 }
 
@@ -146,7 +146,7 @@ func (d *decision) enter(f *facts, phase v1alpha1.DNSSECPhase, format string, ar
 	d.status.Phase = phase
 	now := metaTime(f.now)
 	d.status.LastTransitionTime = &now
-	d.say(format, arguments...)
+	d.setMessage(format, arguments...)
 }
 
 func (d *decision) since(f *facts) time.Duration {
@@ -161,7 +161,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	case wanted:
 		d.enter(f, v1alpha1.DNSSECSigning, "the signer makes the zone")
 	case f.policy != "":
-		d.say("the zone is not signed: %s", f.blocked)
+		d.setMessage("the zone is not signed: %s", f.blocked)
 		d.requeueAfter = blockedInterval
 	default:
 		d.status = nil
@@ -179,12 +179,12 @@ func (d *decision) decideSigning(f *facts) {
 		d.end(f)
 	case f.otherKeys:
 		d.action = remove
-		d.say("the signer removes the zone and the keys that another namespace had under this name")
+		d.setMessage("the signer removes the zone and the keys that another namespace had under this name")
 	case !f.signing.Present || f.signing.Status == nil || d.status.Policy != f.policy:
 		d.action, d.status.Policy = ensure, f.policy
-		d.say("the signer makes the zone")
+		d.setMessage("the signer makes the zone")
 	case !f.signing.Status.Signed || len(f.signing.DS) == 0 || !f.current:
-		d.say("the signer transfers and signs the zone")
+		d.setMessage("the signer transfers and signs the zone")
 	default:
 		d.enter(f, v1alpha1.DNSSECMoving, "the servers go over to the signed zone")
 	}
@@ -194,8 +194,8 @@ func (d *decision) lost(f *facts) bool {
 	if f.signing.Present {
 		return false
 	}
-	d.say("KeysLost: the signer has lost the zone and its keys, and does not sign with new keys: restore the claim of the signer, or " +
-		"remove spec.dnssec and set it again when status.dnssec is gone")
+	d.setMessage("KeysLost: the signer has lost the zone and its keys, and does not sign with new keys: restore the claim of the " +
+		"signer, or remove spec.dnssec and set it again when status.dnssec is gone")
 	return true
 }
 
@@ -206,7 +206,7 @@ func (d *decision) decideMoving(f *facts) {
 	case d.lost(f):
 	case f.lacking != "":
 		d.action = remind
-		d.say("the servers go over to the signed zone: %s", f.lacking)
+		d.setMessage("the servers go over to the signed zone: %s", f.lacking)
 	default:
 		d.enter(f, v1alpha1.DNSSECSigned, "answers without signatures leave the caches")
 	}
@@ -222,22 +222,22 @@ func (d *decision) decideSigned(f *facts) {
 		return
 	case f.blocked == "" && f.policy != d.status.Policy:
 		d.action, d.status.Policy = ensure, f.policy
-		d.say("the zone goes over to another policy")
+		d.setMessage("the zone goes over to another policy")
 		return
 	case f.signing.Status == nil:
-		d.say("the signer does not say how the zone is signed")
+		d.setMessage("the signer does not say how the zone is signed")
 		return
 	}
 	wanted := wantedDS(f)
 	if wait := f.times.maxZoneTTL - d.since(f); len(d.status.DS) == 0 && wait > 0 {
-		d.say("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
+		d.setMessage("answers without signatures leave the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 		return
 	}
 	added := slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool { return !slices.Contains(d.status.DS, ds) })
 	if added && f.lacking != "" {
 		d.action = remind
-		d.say("a new key waits for the servers: %s", f.lacking)
+		d.setMessage("a new key waits for the servers: %s", f.lacking)
 		return
 	}
 	if !slices.Equal(wanted, d.status.DS) {
@@ -320,13 +320,13 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 		switch {
 		case key.DSState == dsRumoured && hasDS(wanted, key.Tag):
 			if f.isEverywhere(wanted, key.Tag) && !tooLong {
-				d.tell = append(d.tell, told{key.Tag, protocol.DSPublished})
+				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSPublished})
 			} else {
 				coming = append(coming, fmt.Sprint(key.Tag))
 			}
 		case key.DSState == dsUnretentive && !hasDS(wanted, key.Tag):
 			if f.isNowhere(key.Tag) {
-				d.tell = append(d.tell, told{key.Tag, protocol.DSWithdrawn})
+				d.reports = append(d.reports, dsReport{key.Tag, protocol.DSWithdrawn})
 			} else {
 				going = append(going, fmt.Sprint(key.Tag))
 			}
@@ -334,21 +334,21 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	}
 	switch {
 	case tooLong:
-		d.say("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
+		d.setMessage("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
 			"or lower the TTL there; until then no key is replaced", f.ttl, f.times.parentDSTTL, d.status.Policy)
 		d.requeueAfter = blockedInterval
 	case len(coming) > 0:
-		d.say("waiting for the DS of key %s at each server of the parent%s", strings.Join(coming, ", "), f.explain())
+		d.setMessage("waiting for the DS of key %s at each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
-		d.say("waiting for each server of the parent to drop the DS of key %s%s", strings.Join(going, ", "), f.explain())
-	case len(d.tell) > 0:
-		d.say("")
+		d.setMessage("waiting for each server of the parent to drop the DS of key %s%s", strings.Join(going, ", "), f.explain())
+	case len(d.reports) > 0:
+		d.setMessage("")
 	default:
-		d.say("")
+		d.setMessage("")
 		d.requeueAfter = min(max(f.times.dnskey, pendingInterval), settledInterval)
 	}
 	if f.blocked != "" {
-		d.say("%s; it is signed as before", f.blocked)
+		d.setMessage("%s; it is signed as before", f.blocked)
 	}
 }
 
@@ -357,7 +357,7 @@ func (d *decision) decideWithdrawing(f *facts) {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")
 	case f.unknown != "" || len(f.anywhere) > 0:
-		d.say("waiting for each server of the parent to drop the DS%s", f.explain())
+		d.setMessage("waiting for each server of the parent to drop the DS%s", f.explain())
 	default:
 		d.enter(f, v1alpha1.DNSSECExpiring, "the DS leaves the caches")
 	}
@@ -371,8 +371,10 @@ func (d *decision) decideExpiring(f *facts) {
 	case len(f.anywhere) > 0:
 		d.enter(f, v1alpha1.DNSSECWithdrawing, "the parent has a DS again")
 	case wait > 0:
-		d.say("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
+		d.setMessage("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
+	case f.unknown != "":
+		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // G5
 	default:
 		d.end(f)
 	}
@@ -384,8 +386,8 @@ func (d *decision) decideReturning(f *facts) {
 		d.action, d.status = remove, nil
 	case !f.ahead:
 		d.action = passServers
-		d.say("the serial of the zone goes past that of its servers: %s", f.keeping)
+		d.setMessage("the serial of the zone goes past that of its servers: %s", f.keeping)
 	default:
-		d.say("the servers go back to the unsigned zone: %s", f.keeping)
+		d.setMessage("the servers go back to the unsigned zone: %s", f.keeping)
 	}
 }

@@ -93,7 +93,7 @@ func TestDecide_S12_5(t *testing.T) {
 		phase   v1alpha1.DNSSECPhase
 		gone    bool
 		action  action
-		tell    []told
+		report  []dsReport
 		ds      []int32
 		message string
 	}{
@@ -115,7 +115,7 @@ func TestDecide_S12_5(t *testing.T) {
 		"caches have them no more":     {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "waiting for the DS"},
 		"a server fell back":           {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour), signing: signedBy("rumoured"), lacking: "ns1 lacks"}, v1alpha1.DNSSECSigned, false, remind, nil, nil, "ns1 lacks"},
 		"the parent has the DS everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: dsOf(1), anywhere: dsOf(1)}},
-			v1alpha1.DNSSECSigned, false, nothing, []told{{1, protocol.DSPublished}}, []int32{1}, ""},
+			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{1, protocol.DSPublished}}, []int32{1}, ""},
 		"the parent has a DS of another key with the tag": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{everywhere: another, anywhere: another}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "waiting for the DS"},
 		"the parent is not known": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("rumoured"), parent: parent{unknown: "no answer", everywhere: dsOf(1)}},
@@ -123,11 +123,11 @@ func TestDecide_S12_5(t *testing.T) {
 		"a server lacks the new key": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("unretentive", "rumoured"), lacking: "ns1 lacks"},
 			v1alpha1.DNSSECSigned, false, remind, nil, []int32{1}, "ns1 lacks"},
 		"the new DS is everywhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1, 2), signing: signedBy("unretentive", "rumoured"), parent: parent{everywhere: dsOf(1, 2), anywhere: dsOf(1, 2)}},
-			v1alpha1.DNSSECSigned, false, nothing, []told{{2, protocol.DSPublished}}, []int32{1, 2}, ""},
+			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{2, protocol.DSPublished}}, []int32{1, 2}, ""},
 		"the former DS is still somewhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(1, 2)}},
 			v1alpha1.DNSSECSigned, false, nothing, nil, []int32{2}, "to drop the DS"},
 		"the former DS is nowhere": {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 2), signing: signedBy("unretentive", "omnipresent"), parent: parent{everywhere: dsOf(2), anywhere: dsOf(2)}},
-			v1alpha1.DNSSECSigned, false, nothing, []told{{1, protocol.DSWithdrawn}}, []int32{2}, ""},
+			v1alpha1.DNSSECSigned, false, nothing, []dsReport{{1, protocol.DSWithdrawn}}, []int32{2}, ""},
 		"another policy":                 {facts{policy: "slow", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, ensure, nil, []int32{1}, ""},
 		"the policy is gone":             {facts{policy: "fast", blocked: "no policy fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1), signing: signedBy("omnipresent")}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "as before"},
 		"the keys are lost":              {facts{policy: "fast", status: at(v1alpha1.DNSSECSigned, time.Hour, 1)}, v1alpha1.DNSSECSigned, false, nothing, nil, []int32{1}, "KeysLost"},
@@ -150,7 +150,7 @@ func TestDecide_S12_5(t *testing.T) {
 		f := test.facts
 		f.now, f.times = begin, fast
 		d := decideNext(&f)
-		if (d.status == nil) != test.gone || d.action != test.action || !slices.Equal(d.tell, test.tell) {
+		if (d.status == nil) != test.gone || d.action != test.action || !slices.Equal(d.reports, test.report) {
 			t.Errorf("%s: %+v", name, d)
 			continue
 		}
@@ -163,6 +163,20 @@ func TestDecide_S12_5(t *testing.T) {
 		if d.requeueAfter <= 0 || d.requeueAfter > settledInterval {
 			t.Errorf("%s: looked at again in %s", name, d.requeueAfter)
 		}
+	}
+}
+
+// At the end of the wait a silent parent may have the DS again, so the zone stays signed.
+func TestDecideExpiring_asksAgainAtTheEnd_S12_5(t *testing.T) {
+	since := metaTime(begin)
+	f := &facts{status: &v1alpha1.ZoneDNSSECStatus{Phase: v1alpha1.DNSSECExpiring, LastTransitionTime: &since},
+		now: begin.Add(time.Hour), times: times{parentDSTTL: time.Hour}, parent: parent{unknown: "no answer"}}
+	if d := decideNext(f); d.status.Phase != v1alpha1.DNSSECExpiring || !strings.Contains(d.status.Message, "no answer") {
+		t.Errorf("a parent without an answer: phase %s, message %q", d.status.Phase, d.status.Message)
+	}
+	f.unknown = ""
+	if d := decideNext(f); d.status.Phase != v1alpha1.DNSSECReturning {
+		t.Errorf("a parent without the DS: phase %s, message %q", d.status.Phase, d.status.Message)
 	}
 }
 
@@ -222,17 +236,17 @@ func TestForgetZone(t *testing.T) {
 }
 
 // A repetition restarts the signer's wait, so a process tells each published DS once.
-func TestMemory_tellsOnce(t *testing.T) {
+func TestMemory_reportsOnce(t *testing.T) {
 	m := memory{zones: map[types.UID]*remembered{}}
-	one, failed := told{7, protocol.DSPublished}, errors.New("the agent does not answer")
+	one, failed := dsReport{7, protocol.DSPublished}, errors.New("the agent does not answer")
 	calls := 0
 	for _, step := range []struct {
 		zone  types.UID
-		one   told
+		one   dsReport
 		err   error
 		calls int
-	}{{"u", one, failed, 1}, {"u", one, nil, 2}, {"u", one, nil, 2}, {"u", told{7, protocol.DSWithdrawn}, nil, 3}, {"v", one, nil, 4}} {
-		err := m.of(step.zone).tellOnce(step.one, func() error { calls++; return step.err })
+	}{{"u", one, failed, 1}, {"u", one, nil, 2}, {"u", one, nil, 2}, {"u", dsReport{7, protocol.DSWithdrawn}, nil, 3}, {"v", one, nil, 4}} {
+		err := m.of(step.zone).reportOnce(step.one, func() error { calls++; return step.err })
 		if err != step.err || calls != step.calls {
 			t.Errorf("%+v: %v, told %d times", step, err, calls)
 		}

@@ -167,27 +167,27 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		all[i] = &askedServer{Secondary: server}
 	}
 	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
-	for _, theirs := range all {
-		if theirs.err != nil {
-			f.lacking, f.keeping = fmt.Sprintf("%s: %v", theirs.Name, theirs.err), fmt.Sprintf("%s: %v", theirs.Name, theirs.err)
+	for _, observed := range all {
+		if observed.err != nil {
+			f.lacking, f.keeping = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
 		}
 		shared := 0
 		for key := range keys.Keys {
-			if theirs.Keys[key] {
+			if observed.Keys[key] {
 				shared++
 			}
 		}
 		if shared < len(keys.Keys) {
-			f.lacking = theirs.Name + " does not answer with the keys of the signer"
+			f.lacking = observed.Name + " does not answer with the keys of the signer"
 		}
 		if shared > 0 {
-			f.keeping = theirs.Name + " answers with keys of the signer"
+			f.keeping = observed.Name + " answers with keys of the signer"
 		}
-		if serial.Serial(theirs.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
+		if serial.Serial(observed.Serial).Ahead(serial.Serial(w.zone.Status.Serial)) {
 			f.ahead = false
-			if serial.Serial(theirs.Serial).Ahead(serial.Serial(w.behind)) {
-				w.behind = theirs.Serial
+			if serial.Serial(observed.Serial).Ahead(serial.Serial(w.behind)) {
+				w.behind = observed.Serial
 			}
 		}
 	}
@@ -222,8 +222,8 @@ func (w *work) runAction(ctx context.Context, f *facts, d decision) error {
 	if d.action == ensure {
 		known.targets = all
 	}
-	for _, one := range d.tell {
-		err := known.tellOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
+	for _, one := range d.reports {
+		err := known.reportOnce(one, func() error { return w.agent.CheckDS(ctx, w.fqdn, one.keyTag, one.state) })
 		if err != nil {
 			return err
 		}

@@ -4,14 +4,14 @@
 // Package apiserver is kubizone apiserver: the aggregated API behind a kube-apiserver, with its authentication and
 // authorization, on an etcd cluster or a member of its own.
 //
-// It promises:
+// Guarantees:
 //
 //	P1. All errors in the flags are reported at once, before any change.
 //	P2. Flags of kube-apiserver have the same meaning, or are not offered.
 //	P3. Parts stop in the reverse order of their start: the API after its pending answers, then the ledger, then
 //	    etcd. A failed part stops all.
 //
-// The package decides nothing itself: it starts and stops the parts.
+// Out of scope: decisions. The package starts and stops the parts.
 //
 // Read options.go first, then run.go.
 package apiserver

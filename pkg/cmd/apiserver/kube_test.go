@@ -190,17 +190,17 @@ func (k *kube) watchObjects(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	tell := func(event string, object any) {
+	report := func(event string, object any) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": event, "object": object})
 	}
 	k.mutex.Lock()
-	told, seen := k.listObjects(r.URL.Path), k.revision
+	reported, seen := k.listObjects(r.URL.Path), k.revision
 	k.mutex.Unlock()
 	if r.URL.Query().Get("sendInitialEvents") == "true" {
-		for _, one := range told {
-			tell("ADDED", one)
+		for _, one := range reported {
+			report("ADDED", one)
 		}
-		tell("BOOKMARK", map[string]any{"apiVersion": kind[0], "kind": kind[1], "metadata": map[string]any{
+		report("BOOKMARK", map[string]any{"apiVersion": kind[0], "kind": kind[1], "metadata": map[string]any{
 			"resourceVersion": strconv.Itoa(seen), "annotations": map[string]any{"k8s.io/initial-events-end": "true"},
 		}})
 	}
@@ -218,18 +218,18 @@ func (k *kube) watchObjects(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		for name, one := range now {
-			if _, was := told[name]; was {
-				tell("MODIFIED", one)
+			if _, was := reported[name]; was {
+				report("MODIFIED", one)
 			} else {
-				tell("ADDED", one)
+				report("ADDED", one)
 			}
 		}
-		for name, one := range told {
+		for name, one := range reported {
 			if _, is := now[name]; !is {
-				tell("DELETED", one)
+				report("DELETED", one)
 			}
 		}
-		told, seen = now, revision
+		reported, seen = now, revision
 	}
 }
 

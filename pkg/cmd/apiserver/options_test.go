@@ -84,7 +84,7 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 	servers := []string{"--etcd-servers", "http://127.0.0.1:2379"}
 	for name, c := range map[string]struct {
 		arguments []string
-		says      []string // nil: valid
+		want      []string // nil: valid
 	}{
 		"an etcd cluster":    {append(servers, "--etcd-cafile", file, "--etcd-certfile", file, "--etcd-keyfile", file), nil},
 		"an etcd of its own": {[]string{"--etcd-data-dir", "data"}, nil},
@@ -120,10 +120,10 @@ func TestOptions_reportAllThatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := parseOptions(t, c.arguments...).Validate()
-			if len(c.says) == 0 && err != nil {
+			if len(c.want) == 0 && err != nil {
 				t.Error(err)
 			}
-			for _, want := range c.says {
+			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v does not say %q", err, want)
 				}

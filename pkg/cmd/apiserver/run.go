@@ -23,7 +23,7 @@ import (
 // options must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	memory.SpareHeap()
-	told := ctx
+	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	// A taken port must not cost a start of etcd.
@@ -36,13 +36,13 @@ func (o *Options) Run(ctx context.Context) error {
 		}
 	}()
 	if err := o.findCertificate(ctx); err != nil {
-		return stopped(told, err)
+		return stopped(outer, err)
 	}
 	etcd := *o.Etcd
 	if o.Member.DataDir != "" {
 		member, release, err := o.Member.startMember(ctx)
 		if err != nil {
-			return stopped(told, err)
+			return stopped(outer, err)
 		}
 		defer release()
 		go func() {
@@ -58,14 +58,14 @@ func (o *Options) Run(ctx context.Context) error {
 	if errors.Is(err, ledger.ErrFormat) && o.Member.hasPeers() && ctx.Err() == nil {
 		err = o.keepMember(ctx, err)
 	}
-	if err == nil && told.Err() == nil {
+	if err == nil && outer.Err() == nil {
 		err = context.Cause(ctx)
 	}
 	return err
 }
 
-func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOptions) error {
-	ctx, fail := context.WithCancelCause(told)
+func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptions) error {
+	ctx, fail := context.WithCancelCause(outer)
 	defer fail(nil)
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
@@ -75,7 +75,7 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 		Budgets: o.Budgets, ACME: o.ACME,
 	})
 	if err != nil {
-		return stopped(told, err)
+		return stopped(outer, err)
 	}
 	defer server.Close()
 	// The ledger ends after the API, whose pending requests need it.
@@ -97,8 +97,8 @@ func (o *Options) serveAPI(told context.Context, etcd *genericoptions.EtcdOption
 	return errors.Join(err, <-ended)
 }
 
-func stopped(told context.Context, err error) error {
-	if told.Err() != nil {
+func stopped(outer context.Context, err error) error {
+	if outer.Err() != nil {
 		return nil
 	}
 	return err

@@ -160,7 +160,7 @@ func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 			k.silent = path
 			r := startServer(t, k)
 			aggregator := r.makeClient(t, k.proxies, allowedProxy)
-			heard := false
+			received := false
 			waitUntil(t, "a zone is made", func() bool {
 				body := strings.NewReader(strings.ReplaceAll(zoneBody, "NAME", "z"))
 				request := must.Get(http.NewRequest(http.MethodPost, r.url+zonesPath, body))(t)
@@ -178,10 +178,10 @@ func TestRun_noFinalAnswerBeforeItKnows(t *testing.T) {
 					answer.Header.Get("Retry-After") != "1") {
 					t.Fatalf("%d %v %s", code, answer.Header, text)
 				}
-				if !heard {
+				if !received {
 					t.Logf("the first answer: %d %s", answer.StatusCode, text)
 				}
-				heard = true
+				received = true
 				k.changeCluster(func() { k.silent = "" })
 				return answer.StatusCode == http.StatusCreated
 			})
@@ -266,8 +266,8 @@ func TestRun_behindAKubeAPIServer(t *testing.T) {
 // expectSentAway requires that the server closes the connection between two requests.
 func expectSentAway(t *testing.T, client *http.Client, url string) {
 	t.Helper()
-	for anew := false; !anew; time.Sleep(time.Millisecond) {
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { anew = !c.Reused }})
+	for again := false; !again; time.Sleep(time.Millisecond) {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { again = !c.Reused }})
 		request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, url, nil))(t)
 		for name, value := range makeAdminHeaders() {
 			request.Header.Set(name, value)
@@ -292,7 +292,7 @@ func testEntrance(t *testing.T, r *running) {
 		client  *http.Client
 		headers map[string]string
 		code    int
-		says    string
+		want    string
 	}{
 		"headers, no certificate": {r.makeClient(t, nil, ""), makeAdminHeaders(), http.StatusUnauthorized, ""},
 		"headers, front proxy":    {r.makeClient(t, k.proxies, allowedProxy), makeAdminHeaders(), http.StatusOK, ""},
@@ -323,8 +323,8 @@ func testEntrance(t *testing.T, r *running) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if code, body := sendRequest(t, c.client, http.MethodGet, r.url+zonesPath, c.headers, ""); code != c.code ||
-				!strings.Contains(body, c.says) {
-				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.says, body)
+				!strings.Contains(body, c.want) {
+				t.Errorf("%d, want %d that says %q: %s", code, c.code, c.want, body)
 			}
 		})
 	}
@@ -423,7 +423,7 @@ func TestRun_refusesToStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*kube)
 		arguments []string
-		says      []string
+		want      []string
 	}{
 		"any client may speak for users": {func(k *kube) { k.allowedNames = nil }, nil, []string{"--requestheader-allowed-names is empty", "kube-system/extension-apiserver-authentication", "set it"}},
 		"port taken": {func(*kube) {}, []string{"--bind-address", "127.0.0.1", "--secure-port", occupied},
@@ -445,7 +445,7 @@ func TestRun_refusesToStart(t *testing.T) {
 			if err == nil {
 				t.Fatal("it ran")
 			}
-			for _, want := range c.says {
+			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q does not say %q", err, want)
 				}

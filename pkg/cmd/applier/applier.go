@@ -143,12 +143,12 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 }
 
 // namespaceOf returns that of -n, else of the Records, else of the kubeconfig.
-func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told bool) (string, error) {
+func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, given bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
 		case item.Apply == nil || own == "" || own == namespace:
-		case !told:
-			namespace, told = own, true
+		case !given:
+			namespace, given = own, true
 		default:
 			return "", fmt.Errorf("%s is of namespace %s, and others are of %s: a change set is of one namespace", from[i].where, own,
 				namespace)
@@ -157,7 +157,7 @@ func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, told b
 	return namespace, nil
 }
 
-const maxTold = 10
+const maxNamed = 10
 
 const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
 	"(Records that are as in the files stay as they are, --delete of one that is gone is refused)"
@@ -195,7 +195,7 @@ func describeRefusals(all []refusal.Refusal, message string, from []place) strin
 	for _, one := range all {
 		switch {
 		case one.Item < 0 || one.Item >= len(from):
-		case len(texts) == maxTold:
+		case len(texts) == maxNamed:
 			more++
 		default:
 			texts = append(texts, from[one.Item].where+": "+one.String())

@@ -3,10 +3,10 @@
 
 // Package backup is the sub-command to take a backup.
 //
-// It promises: (1) Servers continue meanwhile. (2) No existing file is written. (3) After exit code 0 the backup is
+// Guarantees: (1) Servers continue meanwhile. (2) No existing file is written. (3) After exit code 0 the backup is
 // complete and on disk.
 //
-// The package does not know the format of a backup, which is in pkg/backup.
+// Out of scope: the format of a backup, which is in pkg/backup.
 //
 // Read backup.go.
 package backup

@@ -55,15 +55,15 @@ func TestCommand_serves(t *testing.T) {
 	named, err := rig.StartBIND(t.Context(), rig.BINDConfig{Controls: []rig.Control{{Addr: control, Key: key}}, Options: "allow-new-zones yes;\n"})
 	rig.SkipMissing(t, err)
 	defer named.Close()
-	ours := t.TempDir()
-	writeCertificate(t, ours, "agent", 1)
-	keyFile, tokenFile := filepath.Join(ours, "rndc.key"), filepath.Join(ours, "tokens")
+	local := t.TempDir()
+	writeCertificate(t, local, "agent", 1)
+	keyFile, tokenFile := filepath.Join(local, "rndc.key"), filepath.Join(local, "tokens")
 	for path, text := range map[string]string{keyFile: key.Statement(), tokenFile: "a-token-of-the-file\n"} {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	command := NewCommand()
 	command.SetArgs([]string{
-		"--listen", "127.0.0.1:0", "--tls-cert-file", ours + "/tls.crt", "--tls-private-key-file", ours + "/tls.key",
+		"--listen", "127.0.0.1:0", "--tls-cert-file", local + "/tls.crt", "--tls-private-key-file", local + "/tls.key",
 		"--token-file", tokenFile, "--rndc-server", control.String(), "--rndc-key-file", keyFile, "--dns-server", named.Addr.String(), "--zone-dir", named.Dir(),
 	})
 	out, in := io.Pipe()
@@ -80,7 +80,7 @@ func TestCommand_serves(t *testing.T) {
 
 	ask := func(path, token string) (int, int64) {
 		t.Helper()
-		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: readAuthority(t, ours)}}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: readAuthority(t, local)}}
 		defer transport.CloseIdleConnections()
 		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil))(t)
 		if token != "" {
@@ -103,7 +103,7 @@ func TestCommand_serves(t *testing.T) {
 			t.Errorf("%+v: %d", tc, got)
 		}
 	}
-	writeCertificate(t, ours, "agent", 2)
+	writeCertificate(t, local, "agent", 2)
 	if got, serial := ask("/server/status", "a-token-of-the-file"); got != 200 || serial != 2 {
 		t.Errorf("with a new certificate: %d, of serial %d", got, serial)
 	}

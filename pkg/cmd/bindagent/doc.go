@@ -4,7 +4,7 @@
 // Package bindagent is kubizone bind-agent: an HTTP server beside named to add, change and remove zones
 // (docs/bind-agent.md). The program bind-agent has only this command.
 //
-// It promises:
+// Guarantees:
 //
 //	B1. Options are validated together before the start, and each error names the flag.
 //	B2. A line that begins with "ready" has the address; before that no request is answered.
@@ -17,7 +17,7 @@
 //	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly
 //	    while named answers, with or without the agent.
 //
-// The package does not know zones: package agent in pkg/bind9 serves the requests.
+// Out of scope: zones: package agent in pkg/bind9 serves the requests.
 //
 // Read options.go, and supervisor.go for the process above the agent.
 package bindagent

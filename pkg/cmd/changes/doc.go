@@ -3,12 +3,12 @@
 
 // Package changes is the sub-command to print the changes of a zone.
 //
-// It promises:
+// Guarantees:
 //
 //	H1. Each change is printed once and in order, across several watches.
 //	H2. An error has the last serial, and the command to continue.
 //
-// The package does not know the journal, which the API has.
+// Out of scope: the journal, which the API has.
 //
 // Read changes.go.
 package changes

@@ -72,7 +72,7 @@ func (c *Config) Run(ctx context.Context) error {
 			return err
 		}
 		defer w.recorder.Shutdown()
-		w.Say("ready: waiting for Lease %s as %s", w.Lease, w.identity)
+		w.Printf("ready: waiting for Lease %s as %s", w.Lease, w.identity)
 		return w.WorkWithLease(running, outlasting, process.Lease{
 			Of: w.Lease, Identity: w.identity, Name: class.FieldManager, Duration: w.LeaseDuration, Client: w.cluster.CoordinationV1(),
 		}, func(ctx context.Context) error {
@@ -102,23 +102,23 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	if w.cluster, err = kubernetes.NewForConfig(reach); err != nil {
 		return nil, err
 	}
-	ours := externalversions.NewSharedInformerFactory(client, 0)
+	local := externalversions.NewSharedInformerFactory(client, 0)
 	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
-	theirs := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
+	remote := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
-	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), ours.Kubizone().V1alpha1().Zones()
+	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()
 	sources := delivering.Sources{
 		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets,
 		Keys: &transferclass.Keys{},
 	}
 	w.controller, err = class.New(class.Config{
-		Identity: w.identity, Client: client, Informers: ours, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
+		Identity: w.identity, Client: client, Informers: local, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
 		Providers: sources.Constructors(), Servers: sources.ListServers,
-		Secrets: secrets, Namespaces: theirs.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
+		Secrets: secrets, Namespaces: remote.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
 		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
@@ -131,14 +131,15 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.signing, err = signing.New(signing.Config{
-		Client: client, Zones: zones, Deliveries: ours.Kubizone().V1alpha1().Deliveries(), Classes: ours.Kubizone().V1alpha1().DNSClasses(),
+		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(),
+		Classes: local.Kubizone().V1alpha1().DNSClasses(),
 		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
 		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.Informers = []process.Informers{ours, theirs, servers}
+	w.Informers = []process.Informers{local, remote, servers}
 	// The members decide the zones with a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil

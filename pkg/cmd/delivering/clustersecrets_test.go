@@ -108,8 +108,8 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 	}
 	tracker := r.cluster.Tracker()
 	for _, step := range []struct {
-		value string
-		tell  func(runtime.Object)
+		value  string
+		report func(runtime.Object)
 	}{{"two", r.events.Modify}, {"none", r.events.Delete}, {"three", r.events.Add}} {
 		err := tracker.Delete(corev1.SchemeGroupVersion.WithResource("secrets"), "dns", "key")
 		secret := keySecret(step.value, step.value)
@@ -119,7 +119,7 @@ func TestClusterSecrets_readWhatHasChanged(t *testing.T) {
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
-		step.tell(secret)
+		step.report(secret)
 		r.waitForSecret(step.value)
 	}
 	if r.watches.Load() != 1 {

@@ -4,10 +4,10 @@
 // Package delivering has the common parts of sub-commands that deliver zones: providers, their Secrets, and
 // settings of retries.
 //
-// It promises: (1) a provider is one package and one line in Providers, checked by a test; (2) a flag overrides the
+// Guarantees: (1) a provider is one package and one line in Providers, checked by a test; (2) a flag overrides the
 // environment variable of the same meaning; (3) a Secret is read by name, never listed.
 //
-// The package does not know zones.
+// Out of scope: zones.
 //
 // Read providers.go first.
 package delivering

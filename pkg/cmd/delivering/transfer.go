@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
@@ -58,7 +59,8 @@ func (h *keyHolder) Close() error {
 func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) transfer.Config {
 	return transfer.Config{
 		Members: sources.Members.OfClass(of.Name), Secondaries: peers.Secondaries, Catalog: peers.Catalog, Claims: peers.Claims(),
-		Dial: dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		Dial:          dial.New(of.Spec.AllowLocalAddresses).DialContext,
+		DriftInterval: ptr.Deref(of.Spec.DriftInterval, metav1.Duration{}).Duration,
 		Served: func(uid string) serial.Serial {
 			if zone, ok := sources.Views.Settled(uid); ok {
 				return zone.Serial()

@@ -3,13 +3,13 @@
 
 // Package dnsserving has the flags and metrics of the hidden primary.
 //
-// It promises:
+// Guarantees:
 //
 //  1. All errors in the flags are reported at once.
 //  2. Only clients in a flag or its default may transfer zones, and only views in a flag or its default are served.
 //  3. Metrics have no name of a zone or address of a peer, and counters never decrease.
 //
-// The package does not know the source of the zones.
+// Out of scope: the source of the zones.
 //
 // Read options.go, then metrics.go.
 package dnsserving

@@ -137,8 +137,8 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var asking errgroup.Group
 	for i, path := range []string{"readyz", "healthz"} {
 		asking.Go(func() error {
-			said, err := get(path)
-			if texts[i] = string(said); !strings.Contains(texts[i], "[") {
+			body, err := get(path)
+			if texts[i] = string(body); !strings.Contains(texts[i], "[") {
 				errs[i] = cmp.Or(err, errors.New("not an answer of /"+path))
 			}
 			return nil
@@ -372,7 +372,7 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// askDirect accepts any certificate: it is under test, and no secret is sent.
+// askDirect accepts any certificate: the certificate is under test, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

@@ -51,13 +51,13 @@ func startServer(t *testing.T, answers map[string]string) (client *fake.Clientse
 		if healthy[r.URL.String()] == "" || r.Header.Get("Authorization") != "" {
 			t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
 		}
-		said, answered := answers[r.URL.String()]
+		message, answered := answers[r.URL.String()]
 		if !answered {
 			<-r.Context().Done()
 			return
 		}
 		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
-		w.Write([]byte(said))
+		w.Write([]byte(message))
 	}))
 	t.Cleanup(at.Close)
 	host, text, _ := net.SplitHostPort(at.Listener.Addr().String())
@@ -292,7 +292,7 @@ func TestCollect_keepsTheAnswerOfOnePath(t *testing.T) {
 }
 
 // kube-apiserver's clock shows in direct answers, a pod's clock in proxied answers.
-func TestClocks_tellPodsFromKubeAPIServer(t *testing.T) {
+func TestClocks_distinguishPodsFromKubeAPIServer(t *testing.T) {
 	const pod = "/api/v1/namespaces/n/pods/https:kubizone-apiserver-0:https/proxy/readyz"
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ahead := map[string]time.Duration{"/version": -time.Hour, pod: time.Hour}

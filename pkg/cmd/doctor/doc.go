@@ -3,7 +3,7 @@
 
 // Package doctor is kubizone doctor: it diagnoses why a cluster does not serve the API, and names the next step.
 //
-// It promises:
+// Guarantees:
 //
 //	D1. It changes nothing. An unreadable fact is a WARN, never an OK.
 //	D2. Every finding but OK has a next step.
@@ -12,7 +12,7 @@
 //	D5. Unanswered requests are abandoned within five seconds, over all checks.
 //	D6. Findings are a function of the facts: collect.go sends requests, judge.go sends none.
 //
-// The package does not know zones or records: kubizone fsck checks the stored objects.
+// Out of scope: zones or records: kubizone fsck checks the stored objects.
 //
 // Read judge.go first.
 package doctor

@@ -111,15 +111,16 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	if offsets[worst] < 0 {
 		side = "behind"
 	}
-	said := fmt.Sprintf("the clock of %s is %s %s %s, where it is %s", worst, offsets[worst].Abs(), side, of,
+	message := fmt.Sprintf("the clock of %s is %s %s %s, where it is %s", worst, offsets[worst].Abs(), side, of,
 		now.UTC().Format(time.RFC3339))
 	const next = "set the clock of its node: timedatectl and chronyc tracking show it there"
 	switch {
 	case offsets[worst].Abs() > clockFails:
-		return fail(check, said+": certificates of one are not valid yet, or not any more, for the other, and name servers refuse what is "+
+		return fail(check, message+
+			": certificates of one are not valid yet, or not any more, for the other, and name servers refuse what is "+
 			"signed by TSIG", next).at(Root)
 	case offsets[worst].Abs() > clockWarns:
-		return warn(check, said, next)
+		return warn(check, message, next)
 	case reference.Abs() > clockWarns:
 		return warn(check, fmt.Sprintf("the clock of this machine and kube-apiserver's are %s apart", reference.Abs()),
 			"set that which is wrong: this machine shows other times than the servers")

@@ -99,7 +99,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		break_            func(*testing.T, *facts, *pki.Pair)
 		check             string
 		status            Status
-		says, andThenNext string
+		want, andThenNext string
 	}{
 		"kube-apiserver away": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.versionErr = errors.New("refused") }, "kube-apiserver", Fail, "refused", "--kubeconfig"},
 		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
@@ -256,8 +256,8 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 			test.break_(t, f, ca)
 			findings := judgeFacts(f, now)
 			got := findCheck(t, findings, test.check)
-			if got.Status != test.status || !strings.Contains(got.Message, test.says) || !strings.Contains(got.Next, test.andThenNext) {
-				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.says, test.andThenNext)
+			if got.Status != test.status || !strings.Contains(got.Message, test.want) || !strings.Contains(got.Next, test.andThenNext) {
+				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.want, test.andThenNext)
 			}
 			for _, finding := range findings {
 				if (finding.Status == OK) != (finding.Next == "") {
@@ -313,15 +313,15 @@ func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 
 // D4: the cause is printed first, and its consequences refer to it.
 func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
-	unreached := func(f *facts, says string) {
+	unreached := func(f *facts, want string) {
 		f.registrations[0].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
-			Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: says}
+			Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: want}
 	}
 	for name, test := range map[string]struct {
-		break_    func(*facts)
-		cause     string
-		follow    int // FAILs caused by it
-		nextsTold int // steps of the others
+		break_        func(*facts)
+		cause         string
+		follow        int // FAILs caused by it
+		nextsReported int // steps of the others
 	}{
 		"packets dropped": {func(f *facts) {
 			unreached(f, "timeout")
@@ -354,10 +354,10 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 		test.break_(f)
 		var out bytes.Buffer
 		err := writeFindings(&out, judgeFacts(f, now))
-		told := strings.Count(out.String(), "                    next: ")
+		reported := strings.Count(out.String(), "                    next: ")
 		follow := strings.Count(out.String(), "                    next: repair the cause above first")
 		if !errors.Is(err, ErrFailed) || !strings.HasPrefix(out.String(), "CAUSE: "+test.cause+": ") || follow != test.follow ||
-			told-follow != test.nextsTold {
+			reported-follow != test.nextsReported {
 			t.Errorf("%s: %v, %d follow:\n%s", name, err, follow, out.String())
 		}
 	}

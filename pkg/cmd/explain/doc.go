@@ -3,12 +3,12 @@
 
 // Package explain prints the rules that messages cite.
 //
-// It promises:
+// Guarantees:
 //
 //	X1. Each rule of docs/semantics.md is printed whole, with reason and examples.
 //	X2. An unknown number is an error with the numbers of the section.
 //
-// The package does not know the meaning of a rule, and needs no server.
+// Out of scope: the meaning of a rule, and needs no server.
 //
 // Read explain.go.
 package explain

@@ -138,8 +138,8 @@ func (r *rule) printRule(out io.Writer) {
 		case i == 0:
 			lines := strings.Split(part.ReplaceAllString(line, "\n$1"), "\n")
 			printWrapped(out, r.number+" ", "  ", plain(lines[0]))
-			for _, said := range lines[1:] {
-				printWrapped(out, "  ", "  ", plain(said))
+			for _, line := range lines[1:] {
+				printWrapped(out, "  ", "  ", plain(line))
 			}
 		case strings.HasPrefix(text, "- "):
 			printWrapped(out, "  - ", "    ", text[2:])

@@ -3,14 +3,14 @@
 
 // Package exporter is the sub-command to export a zone as a zone file or manifests.
 //
-// It promises:
+// Guarantees:
 //
 //	X1. The zone file is the content of the zone at a single serial, SOA and glue included.
 //	X2. The manifests have no fields of the server: applied to another server they give a zone with the same content
 //	    and hash, and applied again they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
-// The package does not know the content of a zone, which the API has.
+// Out of scope: the content of a zone, which the API has.
 //
 // Read exporter.go.
 package exporter

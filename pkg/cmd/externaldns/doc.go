@@ -4,7 +4,7 @@
 // Package externaldns is the sub-command external-dns: a webhook provider of external-dns that writes endpoints as
 // Records into the namespaces of their source objects.
 //
-// It promises:
+// Guarantees:
 //
 //	E1. Records are written only where a RoleBinding allows writes. Only Records with our label and field manager are
 //	    changed or deleted, each in its own namespace, regardless of the labels of an endpoint.
@@ -15,7 +15,7 @@
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback, because the protocol has neither passwords nor TLS.
 //
-// The package does not know how an endpoint becomes a Record, nor which of two objects gets a name: pkg/externaldns
+// Out of scope: how an endpoint becomes a Record, nor which of two objects gets a name: pkg/externaldns
 // decides.
 //
 // Read options.go, then server.go and provider.go.

@@ -27,9 +27,9 @@ import (
 
 const (
 	maxNote = 1024
-	// sayTime is the time until an Event is repeated. maxSaid bounds the remembered Events of a namespace, and the
+	// repeatTime is the time until an Event is repeated. maxEvents bounds the remembered Events of a namespace, and the
 	// namespaces.
-	sayTime, maxSaid = 30 * time.Minute, 1 << 12
+	repeatTime, maxEvents = 30 * time.Minute, 1 << 12
 )
 
 // sources are the readable kinds of source objects, by external-dns' name.
@@ -48,16 +48,16 @@ var sources = map[string]schema.GroupVersionResource{
 
 var errNoKind = errors.New("objects of its kind are not read here")
 
-type teller struct {
-	objects dynamic.Interface
-	events  eventsclient.EventsV1Interface
-	telling sync.Mutex
-	// said caches the recent Events of each namespace.
-	said *cache.LRUExpireCache
+type reporter struct {
+	objects   dynamic.Interface
+	events    eventsclient.EventsV1Interface
+	reporting sync.Mutex
+	// recent caches the recent Events of each namespace.
+	recent *cache.LRUExpireCache
 }
 
 // readObject drops managed fields and last-applied configuration, which have former values.
-func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
+func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
 		return nil, errNoKind
@@ -71,7 +71,7 @@ func (t *teller) readObject(ctx context.Context, r externaldns.Resource) (*unstr
 }
 
 // readTexts returns all texts of a candidate's object, of a DNSEndpoint only from endpoints with the type.
-func (t *teller) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
+func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {
 	case err != nil:
@@ -103,26 +103,26 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// tellAll writes an Event for the object of each candidate: why it is left out, or its Record stays. It returns at
+// reportAll writes an Event for the object of each candidate: why it is left out, or its Record stays. It returns at
 // once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A
 // recorder of client-go would merge the Events of two names of an object.
-func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
-	if !t.telling.TryLock() {
+func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
+	if !t.reporting.TryLock() {
 		return
 	}
-	defer t.telling.Unlock()
-	said := map[string]*cache.LRUExpireCache{}
-	fresh := slices.DeleteFunc(told, func(c externaldns.Candidate) bool {
+	defer t.reporting.Unlock()
+	recent := map[string]*cache.LRUExpireCache{}
+	fresh := slices.DeleteFunc(candidates, func(c externaldns.Candidate) bool {
 		namespace := c.Resource.Namespace
-		if said[namespace] == nil {
-			known, has := t.said.Get(namespace)
+		if recent[namespace] == nil {
+			known, has := t.recent.Get(namespace)
 			if !has {
-				known = cache.NewLRUExpireCache(maxSaid)
+				known = cache.NewLRUExpireCache(maxEvents)
 			}
-			said[namespace] = known.(*cache.LRUExpireCache)
-			t.said.Add(namespace, known, sayTime)
+			recent[namespace] = known.(*cache.LRUExpireCache)
+			t.recent.Add(namespace, known, repeatTime)
 		}
-		_, again := said[namespace].Get(c.Resource.String() + "|" + noteOf(&c))
+		_, again := recent[namespace].Get(c.Resource.String() + "|" + noteOf(&c))
 		return again
 	})
 	orderFairly(fresh, func(c externaldns.Candidate) string { return c.Resource.Namespace })
@@ -131,7 +131,7 @@ func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 		if counts[c.Resource.Namespace]++; ctx.Err() != nil || counts[c.Resource.Namespace] > minShare {
 			continue
 		}
-		note, good := noteOf(&c), sayTime
+		note, good := noteOf(&c), repeatTime
 		klog.V(1).InfoS("told", "object", c.Resource.String(), "why", note)
 		if err := t.writeEvent(ctx, &c, note); err != nil {
 			klog.V(1).InfoS("cannot write an event", "object", c.Resource.String(), "err", err)
@@ -139,7 +139,7 @@ func (t *teller) tellAll(ctx context.Context, told []externaldns.Candidate) {
 				good = refusedTime
 			}
 		}
-		said[c.Resource.Namespace].Add(c.Resource.String()+"|"+note, true, good)
+		recent[c.Resource.Namespace].Add(c.Resource.String()+"|"+note, true, good)
 	}
 }
 
@@ -151,7 +151,7 @@ func noteOf(c *externaldns.Candidate) string {
 	return note
 }
 
-func (t *teller) writeEvent(ctx context.Context, c *externaldns.Candidate, note string) error {
+func (t *reporter) writeEvent(ctx context.Context, c *externaldns.Candidate, note string) error {
 	object, err := t.readObject(ctx, c.Resource)
 	if err != nil {
 		return err

@@ -148,12 +148,12 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.Client = p.records.RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns has to close idle connections first, after 90 s: a POST on a closed one makes it exit.
+		// external-dns has to close idle connections first, after 90 s: a POST on a closed connection makes it exit.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
 		defer stop()
-		shell.Say("ready: serving external-dns on http://%s as owner %s", listener.Addr(), c.Owner)
+		shell.Printf("ready: serving external-dns on http://%s as owner %s", listener.Addr(), c.Owner)
 		if err := serving.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
@@ -172,7 +172,7 @@ func (c *Config) newProvider() (*provider, error) {
 	}
 	return &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
 		verdicts: cache.NewLRUExpireCache(maxRemembered),
-		teller:   &teller{objects: objects, events: local.EventsV1(), said: cache.NewLRUExpireCache(maxSaid)}}, nil
+		reporter: &reporter{objects: objects, events: local.EventsV1(), recent: cache.NewLRUExpireCache(maxEvents)}}, nil
 }
 
 func withoutWaiting(config *rest.Config) *rest.Config {

@@ -42,17 +42,17 @@ const (
 	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime of an admission, after which
-	// external-dns writes.
+	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime of an admission, until
+	// external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
-// provider serves one request of external-dns at a time.
+// provider serves requests of external-dns in turn.
 type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
-	*teller
+	*reporter
 	// kept is the last list, nil after a change.
 	kept *snapshot
 	// verdicts caches candidates after their dry run.
@@ -61,14 +61,14 @@ type provider struct {
 }
 
 type snapshot struct {
-	standing externaldns.Standing
-	// writable are the namespaces in which Records may be written; nil: all.
+	existing externaldns.Existing
+	// writable has this cluster's namespaces, true if Records may be written; nil: all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
 }
 
-func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
+func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
 	if p.kept != nil && time.Since(p.kept.at) < keepTime {
 		return p.kept, nil
 	}
@@ -78,18 +78,18 @@ func (p *provider) readStanding(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	found.standing, p.kept = p.ReadStanding(items), found
+	found.existing, p.kept = p.ReadExisting(items), found
 	return found, nil
 }
 
 // listRecords reads our Records: of all namespaces at once if allowed, else of each namespace with a RoleBinding,
 // which also allows writes.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
-	ours := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
+	options := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
 	if p.Cluster != "" {
 		ofCluster.LabelSelector = labels.Set{v1alpha1.LabelCluster: p.Cluster}.String()
-	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, ours); !apierrors.IsForbidden(err) {
+	} else if all, err := p.records.Records(metav1.NamespaceAll).List(ctx, options); !apierrors.IsForbidden(err) {
 		return all.Items, err
 	}
 	namespaces, err := p.central.CoreV1().Namespaces().List(ctx, ofCluster)
@@ -101,7 +101,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 	group.SetLimit(workers)
 	for i, namespace := range namespaces.Items {
 		group.Go(func() error {
-			list, err := p.records.Records(namespace.Name).List(groupCtx, ours)
+			list, err := p.records.Records(namespace.Name).List(groupCtx, options)
 			if apierrors.IsForbidden(err) {
 				return nil // no RoleBinding: no Records of ours
 			}
@@ -142,7 +142,7 @@ func (p *provider) checkNamespace(s *snapshot, namespace string) error {
 }
 
 func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) []*externaldns.Candidate {
-	all := p.MakeCandidates(s.standing, endpoints)
+	all := p.MakeCandidates(s.existing, endpoints)
 	for _, c := range all {
 		if c.Err == nil {
 			c.Err = p.checkNamespace(s, c.Namespace)
@@ -152,13 +152,13 @@ func (p *provider) makeCandidates(s *snapshot, endpoints []*contract.Endpoint) [
 }
 
 type adjustment struct {
-	standing externaldns.Standing
+	existing externaldns.Existing
 	wanted   externaldns.Wanted
 }
 
 // lookUpVerdict returns the candidate after the dry run, unchanged without.
 func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
-	if a.standing.NeedsVerdict(c) {
+	if a.existing.NeedsVerdict(c) {
 		if known, ok := p.verdicts.Get(keyOf(a, c)); ok {
 			return known.(*externaldns.Candidate)
 		}
@@ -172,7 +172,7 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
 		for _, c := range same {
-			if a.standing.NeedsVerdict(p.lookUpVerdict(a, c)) {
+			if a.existing.NeedsVerdict(p.lookUpVerdict(a, c)) {
 				all = append(all, c)
 			}
 		}
@@ -202,7 +202,7 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 			return // the Record stays until the object is readable
 		}
 	}
-	if a.standing.NeedsVerdict(&c) {
+	if a.existing.NeedsVerdict(&c) {
 		if err := p.askServer(ctx, a, &c); err != nil {
 			why := readRefusal(err)
 			if why == "" {
@@ -240,7 +240,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 // keyOf is the verdict's input, apart from the zone's rules.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
-	for _, r := range append(a.standing.Replaced(c, a.wanted), a.standing[c.Key]) {
+	for _, r := range append(a.existing.Replaced(c, a.wanted), a.existing[c.Key]) {
 		if r != nil {
 			text += "|" + string(r.UID) + r.ResourceVersion
 		}
@@ -251,42 +251,42 @@ func keyOf(a *adjustment, c *externaldns.Candidate) string {
 func prefixOf(c *externaldns.Candidate) string { return c.Namespace + "|" + c.Key.String() + "|" }
 
 func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.Candidate) error {
-	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.standing.Replaced(c, a.wanted)}
-	if stands := a.standing[c.Key]; stands != nil && stands.Namespace == c.Namespace {
+	x := &change{namespace: c.Namespace, create: []*externaldns.Candidate{c}, remove: a.existing.Replaced(c, a.wanted)}
+	if current := a.existing[c.Key]; current != nil && current.Namespace == c.Namespace {
 		x = &change{namespace: c.Namespace, update: x.create}
 	}
-	if failed := p.writeChange(ctx, a.standing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
+	if failed := p.writeChange(ctx, a.existing, x, []string{metav1.DryRunAll}); len(failed) > 0 {
 		return failed[0].err
 	}
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant: a name, a budget, a conflict. nil: the API
+// readAnswer returns the status of a refusal that concerns a single tenant: a name, a budget, a conflict. nil: the API
 // is unavailable, or rejects this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
 		return nil
 	}
-	said := status.Status()
-	if said.Code/100 != 4 || said.Code == http.StatusUnauthorized || said.Code == http.StatusRequestTimeout {
+	answer := status.Status()
+	if answer.Code/100 != 4 || answer.Code == http.StatusUnauthorized || answer.Code == http.StatusRequestTimeout {
 		return nil
 	}
-	return &said
+	return &answer
 }
 
 // readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record
 // with the name of ours is such a refusal, a conflict is not.
 func readRefusal(err error) string {
-	said := readAnswer(err)
+	status := readAnswer(err)
 	switch {
-	case said == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
+	case status == nil || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err):
 		return ""
 	}
-	return cmp.Or(refusal.Messages(refusal.OfStatus(*said)), http.StatusText(int(said.Code)))
+	return cmp.Or(refusal.Messages(refusal.OfStatus(*status)), http.StatusText(int(status.Code)))
 }
 
-// change has the writes for a name of a namespace. Types that replace each other change in one step.
+// change has the writes for a name of a namespace. Types that replace each other change together.
 type change struct {
 	namespace      string
 	create, update []*externaldns.Candidate
@@ -302,15 +302,15 @@ type failure struct {
 // applyChanges also continues after failures. It returns the refused candidates, and an error only for changes
 // without an answer: external-dns then reports the cycle as failed to all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
-	stands, err := p.readStanding(ctx)
+	existing, err := p.readExisting(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p.kept = nil
-	all, refused, wrong := p.sortChanges(stands, changes)
+	all, refused, wrong := p.sortChanges(existing, changes)
 	orderFairly(all, func(x *change) string { return x.namespace })
 	failed := make([][]failure, len(all))
-	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.writeChange(ctx, stands.standing, all[i], nil) })
+	workqueue.ParallelizeUntil(ctx, workers, len(all), func(i int) { failed[i] = p.writeChange(ctx, existing.existing, all[i], nil) })
 	for _, f := range slices.Concat(failed...) {
 		switch why := readRefusal(f.err); {
 		case why != "":
@@ -351,7 +351,7 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	}
 }
 
-// sortChanges groups changes by namespace and name. A Record keeps its namespace; a new one goes into the object's.
+// sortChanges groups changes by namespace and name. A Record keeps its namespace; a new Record goes into the object's.
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	at := func(namespace string, fqdn name.Name) *change {
@@ -367,16 +367,16 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		wrong = append(wrong, err)
 	}
 	for _, c := range p.makeCandidates(s, wanted) {
-		stands := s.standing[c.Key]
-		if c.Err == nil && stands != nil && stands.Namespace != c.Namespace {
+		current := s.existing[c.Key]
+		if c.Err == nil && current != nil && current.Namespace != c.Namespace {
 			c.Err = fmt.Errorf("its Record is in another namespace than %s, and is deleted first", c.Namespace)
 		}
 		if c.Err != nil {
 			refused = append(refused, *c)
 			continue
 		}
-		s.standing.KeepTexts(c, texts[c.Name])
-		if x := at(c.Namespace, c.Name); stands == nil {
+		s.existing.KeepTexts(c, texts[c.Name])
+		if x := at(c.Namespace, c.Name); current == nil {
 			x.create = append(x.create, c)
 		} else {
 			x.update = append(x.update, c)
@@ -388,7 +388,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 		if err != nil {
 			wrong = append(wrong, err)
 		}
-		if r := s.standing[key]; r != nil {
+		if r := s.existing[key]; r != nil {
 			x := at(r.Namespace, key.Name)
 			x.remove = append(x.remove, r)
 		}
@@ -397,7 +397,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 }
 
 // writeChange changes a new and a removed type together: a name is never without a type.
-func (p *provider) writeChange(ctx context.Context, s externaldns.Standing, x *change, dry []string) (failed []failure) {
+func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {
 		made, err := writer.WriteAll(ctx, changes...)

@@ -90,11 +90,11 @@ func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *ht
 	if h.kept != nil && h.kept.answered {
 		h.kept = nil
 	}
-	stands, err := h.readStanding(ctx)
+	existing, err := h.readExisting(ctx)
 	if err != nil {
 		return err
 	}
-	stands.answered = writeJSON(w, stands.standing.Endpoints()) == nil
+	existing.answered = writeJSON(w, existing.existing.Endpoints()) == nil
 	return nil
 }
 
@@ -105,12 +105,12 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 		return err
 	}
 	// With the cache of external-dns' registry, no request for records came before.
-	stands, err := h.readStanding(ctx)
+	existing, err := h.readExisting(ctx)
 	if err != nil {
 		return err
 	}
-	a := &adjustment{stands.standing, externaldns.Group(h.makeCandidates(stands, endpoints))}
-	h.AddHolders(a.standing, a.wanted)
+	a := &adjustment{existing.existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
+	h.AddHolders(a.existing, a.wanted)
 	// Later requests do not wait for verdicts. Those of the last cycle are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
@@ -122,8 +122,8 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	case <-shared:
 	case <-decided:
 	}
-	answer, refused := a.standing.Choose(a.wanted, func(c *externaldns.Candidate) *externaldns.Candidate { return h.lookUpVerdict(a, c) })
-	go h.tellAll(h.running, refused)
+	answer, refused := a.existing.Choose(a.wanted, func(c *externaldns.Candidate) *externaldns.Candidate { return h.lookUpVerdict(a, c) })
+	go h.reportAll(h.running, refused)
 	_ = writeJSON(w, answer) // the client may have gone
 	return nil
 }
@@ -134,7 +134,7 @@ func (h *handler) serveChanges(ctx context.Context, w http.ResponseWriter, r *ht
 		return err
 	}
 	refused, err := h.applyChanges(ctx, changes)
-	go h.tellAll(h.running, refused)
+	go h.reportAll(h.running, refused)
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
 	}

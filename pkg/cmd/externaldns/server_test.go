@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// standingText lists a Record of the owner default.
-const standingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
+// existingText lists a Record of the owner default.
+const existingText = `{"kind":"RecordList","apiVersion":"kubi.zone/v1alpha1","metadata":{},"items":[{"metadata":{"name":"x","namespace":"a",
 	"uid":"u","resourceVersion":"1","labels":{"kubi.zone/external-dns":"default"},"managedFields":[{"manager":"kubizone-external-dns"}],
 	"annotations":{"kubi.zone/external-dns-resource":"ingress/a/x"}},
 	"spec":{"domainName":"x.example.org.","type":"A","values":["192.0.2.1"]},"status":{"zoneRef":{"name":"z"}}}]}`
@@ -40,9 +40,9 @@ func runBefore(t *testing.T, answer http.HandlerFunc) string {
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	local := &rest.Config{Host: server.URL}
-	out, said := io.Pipe()
+	out, output := io.Pipe()
 	config := &Config{Mapping: externaldns.Mapping{Owner: "default"}, Listen: netip.MustParseAddrPort("127.0.0.1:0"),
-		HealthListen: netip.MustParseAddrPort("127.0.0.1:0"), Records: local, Local: local, Out: said}
+		HealthListen: netip.MustParseAddrPort("127.0.0.1:0"), Records: local, Local: local, Out: output}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- config.Run(ctx) }()
@@ -97,7 +97,7 @@ func serveRequest(t *testing.T, by http.Handler, method, path, body string) *htt
 // E3, X4: whatever an unavailable API or a proxy before it answers, external-dns gets a 5xx or a correct answer
 // within ten seconds, never an answer that makes it remove records.
 func TestRun_whileTheServerIsAway(t *testing.T) {
-	say := func(code int, body string) http.HandlerFunc {
+	answer := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Retry-After", "3600")
@@ -108,7 +108,7 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 	listAlone := func(then http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records") {
-				say(http.StatusOK, standingText)(w, r)
+				answer(http.StatusOK, existingText)(w, r)
 				return
 			}
 			then(w, r)
@@ -121,15 +121,15 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 		lists  bool
 	}{
 		"nothing listens":                 {nil, false},
-		"503":                             {say(http.StatusServiceUnavailable, "service unavailable"), false},
-		"429":                             {say(http.StatusTooManyRequests, "{}"), false},
-		"401":                             {say(http.StatusUnauthorized, "{}"), false},
-		"403":                             {say(http.StatusForbidden, `{"kind":"Status","code":403,"reason":"Forbidden"}`), false},
-		"404, as without an APIService":   {say(http.StatusNotFound, "404 page not found"), false},
-		"200, of something else":          {say(http.StatusOK, "<html>"), false},
+		"503":                             {answer(http.StatusServiceUnavailable, "service unavailable"), false},
+		"429":                             {answer(http.StatusTooManyRequests, "{}"), false},
+		"401":                             {answer(http.StatusUnauthorized, "{}"), false},
+		"403":                             {answer(http.StatusForbidden, `{"kind":"Status","code":403,"reason":"Forbidden"}`), false},
+		"404, as without an APIService":   {answer(http.StatusNotFound, "404 page not found"), false},
+		"200, of something else":          {answer(http.StatusOK, "<html>"), false},
 		"no answer":                       {hanging, false},
-		"a list, and 503 to all else":     {listAlone(say(http.StatusServiceUnavailable, "")), true},
-		"a list, and 500 to all else":     {listAlone(say(http.StatusInternalServerError, "")), true},
+		"a list, and 503 to all else":     {listAlone(answer(http.StatusServiceUnavailable, "")), true},
+		"a list, and 500 to all else":     {listAlone(answer(http.StatusInternalServerError, "")), true},
 		"a list, and no answer otherwise": {listAlone(hanging), true},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -145,17 +145,17 @@ func TestRun_whileTheServerIsAway(t *testing.T) {
 					began := time.Now()
 					answer := serveRequest(t, serving, request.method, request.path, request.body)
 					text := answer.Body.String()
-					said := fmt.Sprintf("%s %s after %s: %d %s", request.method, request.path, time.Since(began), answer.Code, text)
+					message := fmt.Sprintf("%s %s after %s: %d %s", request.method, request.path, time.Since(began), answer.Code, text)
 					if time.Since(began) > 10*time.Second {
-						t.Error(said)
+						t.Error(message)
 					}
 					switch {
 					case request.path == "/" || c.lists && request.lists != "":
 						if answer.Code != http.StatusOK || !strings.Contains(text, request.lists) {
-							t.Error(said)
+							t.Error(message)
 						}
 					case answer.Code < 500 || answer.Code > 510:
-						t.Error(said)
+						t.Error(message)
 					}
 				}
 			})
@@ -203,7 +203,7 @@ func sendPost(t *testing.T, url, body string) (code int, text string) {
 	return answer.StatusCode, string(must.Get(io.ReadAll(answer.Body))(t))
 }
 
-// cluster answers Records with standingText, dry runs and changes with success.
+// cluster answers Records with existingText, dry runs and changes with success.
 type cluster struct {
 	answer func(w http.ResponseWriter, r *http.Request) bool
 	events chan *eventsv1.Event
@@ -214,7 +214,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case c.answer(w, r):
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/records"):
-		_, _ = io.WriteString(w, standingText)
+		_, _ = io.WriteString(w, existingText)
 	case strings.HasSuffix(r.URL.Path, "/events"):
 		var event eventsv1.Event
 		_ = json.NewDecoder(r.Body).Decode(&event)
@@ -244,7 +244,7 @@ func statusOf(code int, reason string) string {
 
 // A Record stays while its own object wants the name, and follows that object, whichever object the joined endpoint
 // names (attack: another namespace's Service that sorts first). The object gets an Event.
-func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
+func TestRun_asksTheObjectOfAnExistingRecord(t *testing.T) {
 	t.Parallel()
 	ingress := func(host, status string) string {
 		return `{"kind":"Ingress","metadata":{"uid":"u"},"rules":["` + host + `"],"status":{"ip":"` + status + `"}}`
@@ -282,9 +282,9 @@ func TestRun_asksTheObjectOfWhatStands(t *testing.T) {
 			if !strings.Contains(text, step.wanted) || strings.Contains(text, "203.0.113.66") || strings.Contains(text, "a-first") {
 				t.Errorf("%s, want %s", text, step.wanted)
 			}
-			for told := false; step.event != "" && !told; {
+			for reported := false; step.event != "" && !reported; {
 				event := c.waitForEvent(t)
-				told = event.Namespace == "a" && event.Reason == step.event && strings.HasPrefix(event.Note, "x.example.org A: ")
+				reported = event.Namespace == "a" && event.Reason == step.event && strings.HasPrefix(event.Note, "x.example.org A: ")
 				if strings.Contains(event.Note, "a-first") {
 					t.Errorf("a foreign object is named: %s", event.Note)
 				}
@@ -339,17 +339,17 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 					}
 				}
 				send()
-				for told, end := !step.event, time.Now().Add(time.Minute); !told; {
+				for reported, end := !step.event, time.Now().Add(time.Minute); !reported; {
 					select {
 					case event := <-c.events:
-						if told = true; event.Reason != "NameRefused" {
+						if reported = true; event.Reason != "NameRefused" {
 							t.Errorf("%s: %+v", what, event)
 						}
 					case <-time.After(50 * time.Millisecond):
 						if time.Now().After(end) {
 							t.Fatalf("%s: there is no Event", what)
 						}
-						send() // the former cycle still sends Events, so a later one continues
+						send() // the former cycle still sends Events; a later cycle continues
 					}
 				}
 			}
@@ -364,7 +364,7 @@ func TestRun_failsForNoAnswer(t *testing.T) {
 }
 
 // A replacement with another type is not created if the old Record is already gone.
-func TestRun_tellsOfAReplacementThatIsNotMade(t *testing.T) {
+func TestRun_reportsAReplacementThatIsNotMade(t *testing.T) {
 	t.Parallel()
 	c := &cluster{events: make(chan *eventsv1.Event, 10), answer: func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/changesets") {
@@ -412,7 +412,7 @@ func TestRun_leavesOutWhatTheWriteRefused(t *testing.T) {
 
 // E2: a cycle sends Events for minShare refused names of each namespace, so none exhausts the Events of others
 // (attack: more refused names than the cache holds). The next cycle continues.
-func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
+func TestRun_reportsToEachNamespaceItsShare(t *testing.T) {
 	t.Parallel()
 	const many = 1000
 	var endpoints []string
@@ -451,8 +451,8 @@ func TestRun_tellsEachNamespaceItsShare(t *testing.T) {
 	})
 }
 
-// E2: 5,000 refused or unanswered names of one namespace keep no name of 39 others out of the answer. Refusals delay
-// the answer by at most a tenth.
+// E2: 5,000 refused or unanswered names of a namespace keep no name of 39 others out of the answer. Refusals delay the
+// answer by at most a tenth.
 func TestRun_isFair(t *testing.T) {
 	t.Parallel()
 	const others, each, latency = 39, 25, 10 * time.Millisecond
@@ -468,7 +468,7 @@ func TestRun_isFair(t *testing.T) {
 		add(&noise, fmt.Sprintf("n%d", i), "noisy")
 	}
 	// decide returns the time until an answer has all names of the others.
-	decide := func(t *testing.T, wanted []string, aboutNoise http.HandlerFunc) (took time.Duration) {
+	decide := func(t *testing.T, wanted []string, aboutNoise http.HandlerFunc) (elapsed time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &cluster{events: make(chan *eventsv1.Event, minShare), answer: func(w http.ResponseWriter, r *http.Request) bool {
 				if !r.URL.Query().Has("dryRun") {
@@ -486,22 +486,22 @@ func TestRun_isFair(t *testing.T) {
 			}}
 			began := time.Now()
 			answer := serveRequest(t, serveInMemory(t, c.ServeHTTP), "POST", "/adjustendpoints", "["+strings.Join(wanted, ",")+"]")
-			took = time.Since(began)
+			elapsed = time.Since(began)
 			for i := range others * each {
 				if !strings.Contains(answer.Body.String(), fmt.Sprintf(`"h%d.example.org"`, i)) {
-					t.Fatalf("after %s the answer %d lacks h%d", took, answer.Code, i)
+					t.Fatalf("after %s the answer %d lacks h%d", elapsed, answer.Code, i)
 				}
 			}
 		})
-		return took
+		return elapsed
 	}
 	alone := decide(t, endpoints, nil)
 	all := append(noise, endpoints...)
-	if took := decide(t, all, func(w http.ResponseWriter, _ *http.Request) {
+	if elapsed := decide(t, all, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, statusOf(403, "Forbidden"))
-	}); took > alone+alone/10 {
-		t.Errorf("the answer takes %s, and %s without the refusals", took, alone)
+	}); elapsed > alone+alone/10 {
+		t.Errorf("the answer takes %s, and %s without the refusals", elapsed, alone)
 	}
 	decide(t, all, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }

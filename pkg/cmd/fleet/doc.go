@@ -4,11 +4,11 @@
 // Package fleet is the sub-command that runs BIND servers for the objects of bind9.kubi.zone, while it holds a
 // Lease. It is a separate process: only the fleet has rights on Secrets, Deployments and Services.
 //
-// It promises: (1) A process ends after losing the Lease. (2) /livez answers while the process runs, /readyz when
+// Guarantees: (1) A process ends after losing the Lease. (2) /livez answers while the process runs, /readyz when
 // ready to work; both need no credentials. (3) The Lease names the installation: objects of another installation
 // are never changed.
 //
-// The package does not know the objects of a server, which are in pkg/bind9/fleet.
+// Out of scope: the objects of a server, which are in pkg/bind9/fleet.
 //
 // Read options.go, then run.go.
 package fleet

@@ -84,7 +84,7 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		defer recorder.Shutdown()
 		identity := host + "_" + string(uuid.NewUUID())
-		shell.Say("ready: waiting for Lease %s as %s", c.Lease, identity)
+		shell.Printf("ready: waiting for Lease %s as %s", c.Lease, identity)
 		return shell.WorkWithLease(running, outlasting, process.Lease{
 			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: leaseDuration, Client: cluster.CoordinationV1(),
 		}, servers.Run)

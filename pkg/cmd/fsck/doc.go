@@ -3,13 +3,13 @@
 
 // Package fsck is the sub-command to check the stored data.
 //
-// It promises:
+// Guarantees:
 //
 //	F1. Nothing is written into the checked store, apart from etcd's own writes at start.
 //	F2. A data directory in use is checked through the process with the directory.
 //	F3. Damage is exit code 1. Pending work of a running server is not damage.
 //
-// The package does not know the checks, which are in pkg/ledger/fsck.
+// Out of scope: the checks, which are in pkg/ledger/fsck.
 //
 // Read fsck.go.
 package fsck

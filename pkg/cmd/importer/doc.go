@@ -4,7 +4,7 @@
 // Package importer is the sub-commands that import zone files, zone transfers and custom resources of other
 // operators into Zones, and plan such changes.
 //
-// It promises:
+// Guarantees:
 //
 //	M1. The user's permissions apply: every record goes through the API.
 //	M2. A refusal is one line with place, reason and next step, and exit code 1. A failed source does not stop the
@@ -16,7 +16,7 @@
 //	M6. A plan lists added, changed and removed entries by zone and line, of Records and of
 //	    Zones. Only --prune removes.
 //
-// The package does not know how to parse lines and plan writes (pkg/load), to compute the entries of a Zone
+// Out of scope: how to parse lines and plan writes (pkg/load), to compute the entries of a Zone
 // (pkg/law/content) or to transfer a zone (pkg/transfer).
 //
 // Read importer.go, then plan.go, report.go and entries.go.

@@ -63,18 +63,18 @@ func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
 }
 
 func describeSOAChange(before, after *v1alpha1.Record) string {
-	var said []string
+	var changes []string
 	for i, has := range after.Spec.Values {
 		if had := before.Spec.Values[i]; had != has {
 			_, value, _ := strings.Cut(had, " ")
-			said = append(said, has+" instead of "+value)
+			changes = append(changes, has+" instead of "+value)
 		}
 	}
-	return after.Status.FQDN + " SOA: " + strings.Join(said, ", ")
+	return after.Status.FQDN + " SOA: " + strings.Join(changes, ", ")
 }
 
-// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are in
-// the parent zone (S6.1 to S6.5).
+// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are
+// also shown in the parent zone (S6.1 to S6.5).
 func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
@@ -147,10 +147,10 @@ func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write
 	}
 	sets := iter.Seq[content.RRset](func(func(content.RRset) bool) {})
 	if !headers[0].FQDN.IsZero() {
-		stands, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
+		current, err := fromapi.ReadDefinition(ctx, client, write.ZoneBefore)
 		switch {
 		case err == nil:
-			sets = stands.RRsets()
+			sets = current.RRsets()
 		case apierrors.IsForbidden(err):
 			r.addNote("warning", fmt.Sprintf("zone %s: Records at its name and at its name servers are not considered: this needs the "+
 				"right to get zones/entries in namespace %s", write.Zone, write.ZoneBefore.Namespace))

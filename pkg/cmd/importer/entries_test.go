@@ -124,12 +124,12 @@ spec: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 				Zones []struct{ Changes []load.Change }
 			}
 			must.Succeed(t, json.Unmarshal([]byte(planned.out), &report))
-			said, lines := make(map[[3]string]string), []string(nil)
+			reported, lines := make(map[[3]string]string), []string(nil)
 			for _, zone := range report.Zones {
 				for _, c := range zone.Changes {
 					lines = append(lines, c.String())
 					if c.FQDN != "" {
-						said[[3]string{c.Zone, c.FQDN, c.Type}] += c.Op
+						reported[[3]string{c.Zone, c.FQDN, c.Type}] += c.Op
 					}
 				}
 			}
@@ -157,8 +157,8 @@ spec: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 					differ[key] = "-"
 				}
 			}
-			if !maps.Equal(said, differ) {
-				t.Errorf("planned %v\ncame    %v", said, differ)
+			if !maps.Equal(reported, differ) {
+				t.Errorf("planned %v\ncame    %v", reported, differ)
 			}
 			if step.records != "" {
 				s.applyFile(writeFile(t, "records.yaml", step.records))

@@ -183,13 +183,13 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
 	}
 	terminal.Fprintf(out, "%s\n", summary)
-	amiss := total.Amiss()
-	if total.Written+total.Removed > 0 && (len(failed) > 0 || amiss != "") {
+	incomplete := total.Incomplete()
+	if total.Written+total.Removed > 0 && (len(failed) > 0 || incomplete != "") {
 		terminal.Fprintf(progress, "written Records stay: an import is not one transaction; kubizone apply changes up to 100 "+
 			"Records in one\n")
 	}
-	if len(failed) == 0 && amiss != "" {
-		return fmt.Errorf("%s: %w", amiss, ErrRefused)
+	if len(failed) == 0 && incomplete != "" {
+		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
 	}
 	return errors.Join(failed...)
 }

@@ -303,12 +303,12 @@ www A 192.0.2.2
 `
 	for round := range 3 { // rule out luck with timing
 		path := writeFile(t, fmt.Sprintf("t%d.test.zone", round), text)
-		for what, said := range map[string]said{
+		for what, result := range map[string]outcome{
 			"plan":   s.runPlan("", path, "--zone", fmt.Sprintf("a/t%d", round), "--create-zone"),
 			"import": s.runImport("", path, "--zone", fmt.Sprintf("b/t%d", round), "--view", "other", "--create-zone"),
 		} {
-			if strings.Contains(said.err+said.out, "warning") {
-				t.Errorf("%s: %s%s", what, said.out, said.err)
+			if strings.Contains(result.err+result.out, "warning") {
+				t.Errorf("%s: %s%s", what, result.out, result.err)
 			}
 		}
 	}
@@ -317,9 +317,9 @@ www A 192.0.2.2
 	spec.Delegations = append(spec.Delegations, v1alpha1.DelegationRule{Namespace: "tenant",
 		Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
 	s.makeZone("platform", "shared", spec)
-	said := s.runImport("", writeFile(t, "shared.test.zone", text), "--zone", "platform/shared")
-	if strings.Contains(said.err, "warning") || !strings.HasPrefix(said.out, "13 written") {
-		t.Errorf("into a zone with tenants: %s%s", said.out, said.err)
+	result := s.runImport("", writeFile(t, "shared.test.zone", text), "--zone", "platform/shared")
+	if strings.Contains(result.err, "warning") || !strings.HasPrefix(result.out, "13 written") {
+		t.Errorf("into a zone with tenants: %s%s", result.out, result.err)
 	}
 	occluded := s.runImport("", writeFile(t, "more.zone", "$TTL 300\nx.child TXT x\nlone DS 1 8 2 "+strings.Repeat("0", 64)+"\n"), "--zone",
 		"platform/shared")
@@ -545,11 +545,11 @@ spec:
 `
 	const address = "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: ns1}\nspec: {domainName: ns1, zoneRef: {name: t}, type: A, rdata: 192.0.2.53}\n"
 	const warned = "name servers without A or AAAA in the zone, or in a delegated child zone: ns1; "
-	const said = "zone t.test. (a/t) is not servable: NameServerWithoutAddress: "
+	const message = "zone t.test. (a/t) is not servable: NameServerWithoutAddress: "
 	if plan := s.runPlan(zone, "-", "--from-crd"); !errors.Is(plan.failed, importer.ErrChanges) || !strings.Contains(plan.out, warned) {
 		t.Errorf("plan: %v, %s", plan.failed, plan.out)
 	}
-	if alone := s.runImport(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, said) ||
+	if alone := s.runImport(zone, "-", "--from-crd"); alone.failed != nil || !strings.Contains(alone.err, message) ||
 		strings.Contains(alone.err, warned) {
 		t.Errorf("alone: %v, %s", alone.failed, alone.err)
 	}

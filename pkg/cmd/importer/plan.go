@@ -106,12 +106,12 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	if err := report.printReport(out, o.output); err != nil {
 		return err
 	}
-	amiss := report.Counts.Amiss()
+	incomplete := report.Counts.Incomplete()
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
-	case amiss != "":
-		return fmt.Errorf("%s: %w", amiss, ErrRefused)
+	case incomplete != "":
+		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
 	case report.Counts.Written+report.Counts.Removed > 0:
 		return ErrChanges
 	}
@@ -162,13 +162,13 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 	}
 	for _, directory := range o.kustomizations {
 		err := read(directory, func() ([]byte, error) {
-			var said strings.Builder
+			var messages strings.Builder
 			build := exec.CommandContext(ctx, "kubectl", "kustomize", directory)
-			build.Stderr = &said
+			build.Stderr = &messages
 			text, err := build.Output()
 			if err != nil {
 				err = fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
-				for line := range strings.Lines(said.String()) {
+				for line := range strings.Lines(messages.String()) {
 					err = errors.Join(err, errors.New(strings.TrimSuffix(line, "\n")))
 				}
 			}

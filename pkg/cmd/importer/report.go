@@ -46,8 +46,8 @@ type zoneReport struct {
 	Changes []load.Change `json:"changes"`
 	// Held is why the zone would be held, "" if not.
 	Held string `json:"held,omitempty"`
-	// Told are the classes that deliver the zone; Unknown is why they are unreadable.
-	Told    []string `json:"told"`
+	// Classes are the classes that deliver the zone; Unknown is why they are unreadable.
+	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
 
 	// write is the change of the Zone; nil: none.
@@ -70,7 +70,7 @@ func (r *report) addChange(c load.Change) {
 	}
 	z := r.byName[c.Zone]
 	if z == nil {
-		z = &zoneReport{Zone: c.Zone, Told: []string{}}
+		z = &zoneReport{Zone: c.Zone, Classes: []string{}}
 		r.byName[c.Zone] = z
 	}
 	z.Changes = append(z.Changes, c)
@@ -133,9 +133,9 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
 	}
 	for _, ref := range zone.Spec.DNSClassRefs {
-		z.Told = append(z.Told, class.NameOf(namespace, ref))
+		z.Classes = append(z.Classes, class.NameOf(namespace, ref))
 	}
-	if len(z.Told) > 0 {
+	if len(z.Classes) > 0 {
 		return nil
 	}
 	classes, err := r.classes, error(nil)
@@ -154,9 +154,9 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 		switch {
 		case !class.IsDefault(c) || !class.Delivers(c, zone.Status.View):
 		case class.Admits(c, namespace, nil):
-			z.Told = append(z.Told, c.Name)
+			z.Classes = append(z.Classes, c.Name)
 		case c.Spec.Namespaces != nil && c.Spec.Namespaces.Selector != nil:
-			z.Told = append(z.Told, c.Name+" (where the labels of the namespace are those of its selector)")
+			z.Classes = append(z.Classes, c.Name+" (where the labels of the namespace are those of its selector)")
 		}
 	}
 	return nil
@@ -233,14 +233,14 @@ func (z *zoneReport) title() string {
 	return fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
 }
 
-func (z *zoneReport) told() string {
+func (z *zoneReport) describeClasses() string {
 	switch {
 	case z.Unknown != "":
 		return "not known: " + z.Unknown
-	case len(z.Told) == 0:
+	case len(z.Classes) == 0:
 		return "no class"
 	}
-	return strings.Join(z.Told, ", ")
+	return strings.Join(z.Classes, ", ")
 }
 
 func (r *report) summary() string {
@@ -264,7 +264,7 @@ func (r *report) printReport(out io.Writer, form string) error {
 		r.printMarkdown(&b)
 	default:
 		for _, z := range r.Zones {
-			terminal.Fprintf(&b, "%s; classes: %s\n", z.title(), z.told())
+			terminal.Fprintf(&b, "%s; classes: %s\n", z.title(), z.describeClasses())
 			b.WriteString(listLines(z.Changes))
 			if z.Held != "" {
 				terminal.Fprintf(&b, "held: %s\n", z.Held)
@@ -299,7 +299,7 @@ func (r *report) printMarkdown(b *strings.Builder) {
 	}
 	for _, z := range r.Zones {
 		block("Z"+z.title()[1:], "diff", listLines(z.Changes))
-		terminal.Fprintf(b, "Told: %s.\n\n", z.told())
+		terminal.Fprintf(b, "Told: %s.\n\n", z.describeClasses())
 		if z.Held != "" {
 			terminal.Fprintf(b, "**Held**: %s\n\n", z.Held)
 		}

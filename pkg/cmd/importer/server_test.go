@@ -35,13 +35,13 @@ func startServer(t *testing.T) *server {
 	return &server{t: t, kubeconfig: up.Kubeconfig, Interface: up}
 }
 
-type said struct {
+type outcome struct {
 	t        *testing.T
 	out, err string
 	failed   error
 }
 
-func (s *server) runCommand(command *cobra.Command, in string, arguments ...string) said {
+func (s *server) runCommand(command *cobra.Command, in string, arguments ...string) outcome {
 	s.t.Helper()
 	var out, err bytes.Buffer
 	command.SilenceErrors, command.SilenceUsage = true, true
@@ -51,17 +51,17 @@ func (s *server) runCommand(command *cobra.Command, in string, arguments ...stri
 	command.SetErr(&err)
 	failed := command.ExecuteContext(s.t.Context())
 	s.t.Logf("%s %s: %v\n%s%s", command.Name(), strings.Join(arguments, " "), failed, err.String(), shortenText(out.String()))
-	return said{s.t, out.String(), err.String(), failed}
+	return outcome{s.t, out.String(), err.String(), failed}
 }
 
 func shortenText(text string) string { return text[:min(len(text), 2000)] }
 
-func (s *server) runImport(in string, arguments ...string) said {
+func (s *server) runImport(in string, arguments ...string) outcome {
 	s.t.Helper()
 	return s.runCommand(importer.NewCommand(), in, arguments...)
 }
 
-func (s *server) runPlan(in string, arguments ...string) said {
+func (s *server) runPlan(in string, arguments ...string) outcome {
 	s.t.Helper()
 	return s.runCommand(importer.NewPlanCommand(), in, arguments...)
 }
@@ -71,7 +71,7 @@ func (s *server) applyFile(path string) load.Result {
 	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(s.t)
 	loader := must.Get(load.New(load.Config{Client: client, Report: func(line string) { s.t.Log(line) }}))(s.t)
 	result, err := loader.Load(s.t.Context(), load.Source{Path: path})
-	if err != nil || result.Amiss() != "" {
+	if err != nil || result.Incomplete() != "" {
 		s.t.Fatal(err, result)
 	}
 	return result
@@ -79,11 +79,11 @@ func (s *server) applyFile(path string) load.Result {
 
 func (s *server) runExport(arguments ...string) string {
 	s.t.Helper()
-	said := s.runCommand(exporter.NewCommand(), "", arguments...)
-	if said.failed != nil || said.err != "" {
-		s.t.Fatalf("export: %v\n%s", said.failed, said.err)
+	result := s.runCommand(exporter.NewCommand(), "", arguments...)
+	if result.failed != nil || result.err != "" {
+		s.t.Fatalf("export: %v\n%s", result.failed, result.err)
 	}
-	return said.out
+	return result.out
 }
 
 func (s *server) getZone(namespace, name string) *v1alpha1.Zone {
@@ -100,7 +100,7 @@ func (s *server) makeZone(namespace, name string, spec v1alpha1.ZoneSpec) *v1alp
 	return zone
 }
 
-func (s said) expectRemarks(parts ...string) {
+func (s outcome) expectRemarks(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(s.err, part) {

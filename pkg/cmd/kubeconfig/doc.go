@@ -4,13 +4,13 @@
 // Package kubeconfig has the usual flags of Kubernetes clients: kubeconfig, context, user, namespace, and
 // impersonation.
 //
-// It promises:
+// Guarantees:
 //
 //	K1. Precedence as in kubectl: flags, then --kubeconfig, then $KUBECONFIG, then ~/.kube/config, then the
 //	    ServiceAccount of the pod.
 //	K2. A namespace of -n is told apart from that of the context.
 //
-// The package does not know the requests of its users.
+// Out of scope: the requests of its users.
 //
 // Read kubeconfig.go.
 package kubeconfig

@@ -4,14 +4,14 @@
 // Package peercert is kubizone peer-certificate, which creates the certificates of etcd members that run in servers,
 // and keeps them in a Secret.
 //
-// It promises:
+// Guarantees:
 //
 //	K1. All members have certificates of the same authority, also if several start at the same time.
 //	K2. Existing certificates are kept; a leaf is renewed after two thirds of its life or for a new host. An authority
 //	    is never renewed by itself: running members would not trust the new authority.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
-// The package does not know etcd, and runs before the server, in a separate container.
+// Out of scope: etcd, and runs before the server, in a separate container.
 //
 // Read peercert.go.
 package peercert

@@ -4,7 +4,7 @@
 // Package primary is the sub-command that runs the hidden primary apart from the API server: it reads zones over
 // the API, and serves transfers to secondaries.
 //
-// It promises:
+// Guarantees:
 //
 //  1. No query is answered and no NOTIFY is sent before every zone and class is read: an early secondary would be told
 //     that a zone does not exist.
@@ -14,7 +14,7 @@
 //  5. /livez answers while the process runs, /readyz is 200 while it serves and else lists the missing conditions; both
 //     need no credentials. /metrics has no names of zones.
 //
-// The package knows neither the meaning of a zone nor the protocol of DNS, but connects feed, classes and primary.
+// Out of scope: the meaning of a zone, and the protocol of DNS. The package connects feed, classes and primary.
 //
 // Read run.go first, then options.go for the flags.
 package primary

@@ -57,7 +57,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	defer p.Close()
 	for _, warning := range c.Warnings {
-		p.Say("warning: %s", warning)
+		p.Printf("warning: %s", warning)
 	}
 
 	client, err := versioned.NewForConfig(reach)
@@ -117,7 +117,7 @@ func (c *Config) Run(ctx context.Context) error {
 	return p.Run(ctx, func(running, _ context.Context) error {
 		serving.Store(true)
 		defer context.AfterFunc(running, func() { serving.Store(false) })()
-		p.Say("ready: DNS on %s", dns.Addr())
+		p.Printf("ready: DNS on %s", dns.Addr())
 		if err := dns.Run(running); err != nil {
 			return err
 		}

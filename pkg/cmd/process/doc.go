@@ -4,11 +4,11 @@
 // Package process is the shell of sub-commands that work on zones apart from the API server: probes, metrics, and
 // the order of start and end.
 //
-// It promises: (1) /livez answers while the process runs, /readyz tells whether it works or could; both need no
+// Guarantees: (1) /livez answers while the process runs, /readyz tells whether it works or could; both need no
 // credentials and name no zone. /metrics has only the metrics of this run. (2) Work begins when every zone is read;
 // the wait is logged. (3) Reading continues until the work has ended. (4) A run that was told to end returns nil.
 //
-// The package does not know the work.
+// Out of scope: the work.
 //
 // Read process.go.
 package process

@@ -44,7 +44,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
-				p.Say("leading")
+				p.Printf("leading")
 				working, stop := context.WithCancel(leading)
 				defer stop()
 				defer context.AfterFunc(running, stop)()

@@ -82,8 +82,8 @@ func BindPort(flag, at string) (net.Listener, error) {
 // Close closes the port.
 func (p *Process) Close() error { return p.health.Close() }
 
-// Say prints a line for users.
-func (p *Process) Say(format string, arguments ...any) {
+// Printf prints a line for users.
+func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
@@ -118,7 +118,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	} else if p.Client == nil {
 		p.Client = p.Feed.Client
 	}
-	p.Say("health on %s, reading %s", p.health.Addr(), what)
+	p.Printf("health on %s, reading %s", p.health.Addr(), what)
 	parts.Go(func() { p.reportWaiting(running) })
 	err := p.readZones(running, outlasting, &parts)
 	if err == nil {
@@ -134,7 +134,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 // reportWaiting prints why the work has not begun: the API's error, once per reason, because informers retry
 // silently, then the missing zones.
 func (p *Process) reportWaiting(ctx context.Context) {
-	var said string
+	var message string
 	for answers := false; ; {
 		pause := readPause
 		if !answers {
@@ -143,15 +143,15 @@ func (p *Process) reportWaiting(ctx context.Context) {
 			answers = err == nil || errors.As(err, &status)
 			if !answers {
 				pause = reachPause
-				if why := err.Error(); why != said && ctx.Err() == nil {
-					said = why
-					p.Say("waiting for the API: %s; does the kubeconfig name the server, and does it run?", why)
+				if why := err.Error(); why != message && ctx.Err() == nil {
+					message = why
+					p.Printf("waiting for the API: %s; does the kubeconfig name the server, and does it run?", why)
 				}
 			}
 		} else if p.Feed == nil {
 			return
 		} else if err := p.Feed.Check(); err != nil {
-			p.Say("still reading zones: %v", err)
+			p.Printf("still reading zones: %v", err)
 		}
 		select {
 		case <-ctx.Done():

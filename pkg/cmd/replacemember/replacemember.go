@@ -37,8 +37,8 @@ everything, and gives it a vote then.`,
 				return errors.Join(wrong...)
 			}
 			member, out := arguments[0], command.OutOrStdout()
-			say := func(line string) { terminal.Fprintf(out, "%s\n", line) }
-			if err := embed.Replace(command.Context(), dataDir, member, initialCluster, say); err != nil {
+			printLine := func(line string) { terminal.Fprintf(out, "%s\n", line) }
+			if err := embed.Replace(command.Context(), dataDir, member, initialCluster, printLine); err != nil {
 				return err
 			}
 			_, err := terminal.Fprintf(out, "member %s has everything and a vote\n", member)

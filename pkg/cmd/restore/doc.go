@@ -3,10 +3,10 @@
 
 // Package restore is the sub-command to restore a backup into a new data directory.
 //
-// It promises: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and
+// Guarantees: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and
 // clean, after any other the directory has no data.
 //
-// The package does not know the format of a backup, which is in pkg/backup.
+// Out of scope: the format of a backup, which is in pkg/backup.
 //
 // Read restore.go.
 package restore

@@ -3,12 +3,12 @@
 
 // Package source has the flags that select a store: a data directory, in use or not, or an etcd cluster.
 //
-// It promises:
+// Guarantees:
 //
 //	S1. No data directory is created.
 //	S2. A data directory in use is reached through the process with the directory.
 //
-// The package does not know the use of the store.
+// Out of scope: the use of the store.
 //
 // Read source.go.
 package source

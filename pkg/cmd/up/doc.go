@@ -4,7 +4,7 @@
 // Package up runs everything in a single process: etcd in a data directory, API server, views, hidden primary, and
 // --load.
 //
-// It promises:
+// Guarantees:
 //
 //	U1. All errors in the flags are reported at once, before any change.
 //	U2. An obstacle (a data directory in use or of a newer format, a taken port, a full disk) is one error with the
@@ -14,7 +14,7 @@
 //	U4. Parts stop in the reverse order of their start: the API after its pending answers, then DNS, the ledger, and
 //	    etcd. A failed part stops all.
 //
-// The package decides nothing itself: it starts and stops the parts.
+// Out of scope: decisions. The package starts and stops the parts.
 //
 // Read up.go first, then options.go for the flags.
 package up

@@ -52,15 +52,15 @@ func TestParts_failTogether(t *testing.T) {
 			release := make(chan struct{})
 			p.startPart(t.Context(), "etcd", func(context.Context) error { <-release; return run() })
 			p.startPart(t.Context(), "api", func(ctx context.Context) error { <-ctx.Done(); return nil })
-			told := false
+			reported := false
 			err := p.runDuring(t.Context(), func(ctx context.Context) error {
 				close(release)
 				<-ctx.Done()
-				told = true
+				reported = true
 				return ctx.Err()
 			})
-			if err == nil || !strings.HasPrefix(err.Error(), "etcd: ") || errors.Is(err, context.Canceled) || !told {
-				t.Errorf("during: %v, told %v", err, told)
+			if err == nil || !strings.HasPrefix(err.Error(), "etcd: ") || errors.Is(err, context.Canceled) || !reported {
+				t.Errorf("during: %v, told %v", err, reported)
 			}
 			if err := p.stop(); err != nil {
 				t.Error(err)

@@ -41,7 +41,7 @@ const shownZones = 12
 func (c *Config) Run(ctx context.Context) error {
 	memory.SpareHeap()
 	for _, warning := range c.Warnings {
-		c.say("warning: %s", warning)
+		c.printf("warning: %s", warning)
 	}
 	dir, err := embed.OpenDir(c.DataDir, 0)
 	if err != nil {
@@ -71,10 +71,10 @@ func (c *Config) Run(ctx context.Context) error {
 	all := newParts()
 	err = c.serveAll(ctx, all, dir, listener, zones, dns, updates, credentials, kubeconfig)
 	if ctx.Err() != nil {
-		c.say("stopping")
+		c.printf("stopping")
 	} else {
 		// Before the output of the other parts hides it.
-		c.say("stopping: %v", err)
+		c.printf("stopping: %v", err)
 	}
 	if stopping := all.stop(); stopping != nil {
 		err = errors.Join(err, stopping)
@@ -118,7 +118,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err := all.runDuring(ctx, server.WaitForAPI); err != nil {
 		return err
 	}
-	c.say("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
+	c.printf("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
 	if err := c.startController(ctx, all, kubeconfig, server, zones, dns, updates); err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err := all.runDuring(ctx, func(ctx context.Context) error { return c.waitForLoaded(ctx, kubeconfig, zones) }); err != nil {
 		return err
 	}
-	c.sayWhatIsServed(zones, kubeconfig, dns.Addr())
-	c.say("ready: API on https://%s, DNS on %s (views %s)", listener.Addr(), dns.Addr(), views(c.DNSViews))
+	c.reportServed(zones, kubeconfig, dns.Addr())
+	c.printf("ready: API on https://%s, DNS on %s (views %s)", listener.Addr(), dns.Addr(), views(c.DNSViews))
 	return all.runDuring(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
 }
 
@@ -187,7 +187,7 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	loader, err := load.New(load.Config{Client: client, Namespace: c.LoadNamespace,
-		Report: func(line string) { c.say("%s", line) }})
+		Report: func(line string) { c.printf("%s", line) }})
 	if err != nil {
 		return err
 	}
@@ -208,8 +208,8 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	total.Add(finished)
-	if amiss := total.Amiss(); amiss != "" {
-		c.say("warning: not everything is served as --load says it: %s: see above", amiss)
+	if incomplete := total.Incomplete(); incomplete != "" {
+		c.printf("warning: not everything is served as --load says it: %s: see above", incomplete)
 	}
 	return nil
 }
@@ -249,34 +249,34 @@ func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zo
 	return ctx.Err()
 }
 
-func (c *Config) sayWhatIsServed(zones *zoneview.Set, kubeconfig string, dns netip.AddrPort) {
+func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.AddrPort) {
 	all := slices.SortedFunc(zones.All(), func(one, other *zoneview.Snapshot) int {
 		return cmp.Or(strings.Compare(one.Zone().View, other.Zone().View), one.FQDN().Compare(other.FQDN()))
 	})
 	for i, zone := range all {
 		if i == shownZones {
-			c.say("and %d more zones", len(all)-i)
+			c.printf("and %d more zones", len(all)-i)
 			break
 		}
 		served := ""
 		if !slices.Contains(c.DNSViews, zone.Zone().View) {
 			served = ", not served by DNS"
 		}
-		c.say("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}), zone.Zone().Namespace,
-			zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
+		c.printf("zone %s (view %s) of %s/%s: serial %d, %d entries%s", zone.FQDN(), views([]string{zone.Zone().View}),
+			zone.Zone().Namespace, zone.Zone().Name, zone.Serial(), zone.EntryCount(), served)
 	}
 	if len(all) == 0 {
-		c.say("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
+		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
 		// All may be thousands.
-		c.say("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
-		c.say("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
-		c.say("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())
+		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
+		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
+		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())
 	}
 }
 
-func (c *Config) say(format string, arguments ...any) {
+func (c *Config) printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(c.Out, format+"\n", arguments...)
 }
 

@@ -384,7 +384,7 @@ func TestRun_dryRunOfADescriptionAnswersAsTheWrite(t *testing.T) {
 }
 
 // U2
-func TestRun_namesWhatStandsInItsWay(t *testing.T) {
+func TestRun_namesWhatIsInItsWay(t *testing.T) {
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	occupied := taken.Addr().String()

@@ -4,7 +4,7 @@
 // Package updatekey is the sub-command updatekey: it creates TSIG keys for dynamic updates, and prints the
 // configuration of clients.
 //
-// It promises:
+// Guarantees:
 //
 //	K1. create writes Secret, Role, RoleBinding and UpdateKey with the rights of the user, and removes them again
 //	    after a refusal. With --secrets-dir it writes the Secret as files for kubizone up, without Role and
@@ -12,7 +12,7 @@
 //	K2. show prints the configuration in each client's format, with the algorithm: the default of most clients is
 //	    refused.
 //
-// The package does not know the scope of a key, which the API server enforces.
+// Out of scope: the scope of a key, which the API server enforces.
 //
 // Read updatekey.go.
 package updatekey

@@ -23,16 +23,17 @@ func TestFormats_nameTheAlgorithm(t *testing.T) {
 			var out strings.Builder
 			must.Succeed(t, writeFormat(&out, text, shown{Host: "192.0.2.1", Port: "5353", Zone: "example.org", Key: "acme.team-a.",
 				Algorithm: "hmac-sha256", Secret: "c2VjcmV0", SecretName: "acme-tsig", Transfers: transfers}))
-			said := out.String()
-			words := strings.ToLower(strings.ReplaceAll(said, "-", ""))
-			if !strings.Contains(said, "acme.team-a") || !strings.Contains(words, "hmacsha256") || !strings.Contains(said, "192.0.2.1") {
-				t.Errorf("%s:\n%s", format, said)
+			message := out.String()
+			words := strings.ToLower(strings.ReplaceAll(message, "-", ""))
+			if !strings.Contains(message, "acme.team-a") || !strings.Contains(words, "hmacsha256") ||
+				!strings.Contains(message, "192.0.2.1") {
+				t.Errorf("%s:\n%s", format, message)
 			}
-			if !strings.Contains(said, "c2VjcmV0") && !strings.Contains(said, "acme-tsig") {
-				t.Errorf("%s has no secret:\n%s", format, said)
+			if !strings.Contains(message, "c2VjcmV0") && !strings.Contains(message, "acme-tsig") {
+				t.Errorf("%s has no secret:\n%s", format, message)
 			}
-			if format == "external-dns" && strings.Contains(said, "transfer: Own") == transfers {
-				t.Errorf("%s, transfers %v:\n%s", format, transfers, said)
+			if format == "external-dns" && strings.Contains(message, "transfer: Own") == transfers {
+				t.Errorf("%s, transfers %v:\n%s", format, transfers, message)
 			}
 		}
 	}

@@ -151,8 +151,8 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 		report.Error = fmt.Sprintf("serial %d is not confirmed yet", zone.Status.SettledSerial)
 	default:
 		report.State, report.Error = verify.Unknown, "not asked: "+why
-		if said := sayOwed(status); said != "" {
-			report.Error += "; by its Delivery " + said
+		if message := formatFailure(status); message != "" {
+			report.Error += "; by its Delivery " + message
 		} else if status.LastSyncTime != nil {
 			report.Error += fmt.Sprintf("; by its Delivery serial %d was confirmed at %s", status.Serial,
 				status.LastSyncTime.UTC().Format(time.RFC3339))
@@ -161,7 +161,7 @@ func reportDelivery(delivery *v1alpha1.Delivery, zone *v1alpha1.Zone, why string
 	return report
 }
 
-func sayOwed(status *v1alpha1.DeliveryStatus) string {
+func formatFailure(status *v1alpha1.DeliveryStatus) string {
 	switch {
 	case status.FailedRecords > 0:
 		return fmt.Sprintf("the provider refused %d RRsets, and has no form for %d of them", status.FailedRecords, status.SkippedRecords)
@@ -198,8 +198,8 @@ func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1al
 	report := verify.Report{Server: a.class.Name, State: verify.Current, Serial: uint32(a.delivery.Status.Serial), By: verify.ByRequests}
 	var failure *delivery.Error
 	switch {
-	case errors.As(err, &failure) && failure.Said != "":
-		report.State, report.Error = verify.Failed, failure.Error()+"; it says: "+failure.Said
+	case errors.As(err, &failure) && failure.Detail != "":
+		report.State, report.Error = verify.Failed, failure.Error()+"; it says: "+failure.Detail
 		return report
 	case err != nil:
 		report.State, report.Error = verify.Failed, err.Error()

@@ -3,7 +3,7 @@
 
 // Package verify is the sub-command kubizone verify, which compares the servers of a zone with the API.
 //
-// It promises:
+// Guarantees:
 //
 //  1. Nothing is changed without --repair. Any difference or missing answer is an error.
 //  2. Every server of a flag and of the zone's Deliveries has a line. A server without a query has a question mark, is
@@ -13,7 +13,7 @@
 //  4. Servers are compared with the delivered zone: an unsettled zone as of status.settledSerial, which is printed.
 //  5. A server that is ahead is compared once more, in case the zone has changed.
 //
-// The package does not know how to compare answers, which is in pkg/verify.
+// Out of scope: how to compare answers, which is in pkg/verify.
 //
 // Read verify.go, then deliveries.go.
 package verify

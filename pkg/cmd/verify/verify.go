@@ -212,8 +212,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View, Serial: uint32(truth.Serial),
-		RRsets: truth.Len(), Newest: uint32(truth.newest), NotDelivered: truth.why}
+	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View}
 	for _, server := range r.servers {
 		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
@@ -230,6 +229,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 		}
 		result.Servers = append(result.Servers, report)
 	}
+	result.Serial, result.RRsets, result.Newest, result.NotDelivered = uint32(truth.Serial), truth.Len(), uint32(truth.newest), truth.why
 	for _, one := range r.providers {
 		result.Servers = append(result.Servers, r.compareByProvider(ctx, one, object, truth.Zone))
 		if ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,7 +142,7 @@ func startKnot(t *testing.T, text string, key *rig.TSIGKey) string {
 }
 
 // BIND and Knot: equal; behind; with a foreign RRset and another TTL; without the right to transfer; unreachable.
-func TestVerify_saysWhereEachServerStands(t *testing.T) {
+func TestVerify_reportsTheSerialOfEachServer(t *testing.T) {
 	a := startAPI(t)
 	text := a.exportZone()
 	altered := strings.Replace(text, "txt.example.org.\t60\t", "txt.example.org.\t61\t", 1) + "foreign.example.org.\t60\tIN\tTXT\t\"not ours\"\n"
@@ -263,5 +264,48 @@ func TestVerify_comparesWithWhatIsDelivered_S7_8(t *testing.T) {
 	}
 	if r := a.readResult(verify.ErrDifferent, "--name-server", startBIND(t, a.exportZone())); r.Servers[0].State != "Ahead" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A server has a change that came after the zone was read: the result is that of the zone read again.
+func TestVerify_showsTheZoneItComparedLast(t *testing.T) {
+	a := startAPI(t)
+	_, err := rig.Find("named", "the package bind9")
+	rig.SkipMissing(t, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		at := ""
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if at == "" {
+				a.makeRecord("new", v1alpha1.RecordSpec{DomainName: "new.example.org.", Type: "A", RData: "192.0.2.9"})
+				zones := []rig.PrimaryZone{{Zone: "example.org.", Text: a.exportZone()}}
+				newer, err := rig.StartBIND(t.Context(), rig.BINDConfig{Primaries: zones})
+				if err != nil {
+					t.Error(err)
+					in.Close()
+					return
+				}
+				t.Cleanup(func() { newer.Close() })
+				at = newer.Addr.String()
+			}
+			out, err := net.Dial("tcp", at)
+			if err != nil {
+				t.Error(err)
+				in.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(out, in); out.Close() }()
+			go func() { _, _ = io.Copy(in, out); in.Close() }()
+		}
+	}()
+	r := a.readResult(nil, "--name-server", listener.Addr().String())
+	now := must.Get(a.KubizoneV1alpha1().Zones("a").Get(t.Context(), "org", metav1.GetOptions{}))(t).Status
+	if r.Servers[0].State != "Current" || r.Serial != r.Servers[0].Serial || int64(r.Serial) != now.Serial || r.RRsets != 13 {
+		t.Errorf("%+v, the zone is at serial %d", r, now.Serial)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// actionDeliver is for Events, all with the same action.
+// actionDeliver is the action of all Events.
 const actionDeliver = "Deliver"
 
 // reasonRemains: the provider may still have names of the zone, and the zone's history no longer lists them (S8.6).
@@ -26,7 +26,7 @@ const reasonRemains = "HistoryForgotten"
 
 type announcer struct{ events.EventRecorder }
 
-func (a announcer) tellZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
+func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
@@ -37,23 +37,23 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 		klog.Background().Info("Data that a zone lost since its last delivery may still be at the provider; the journal no longer has "+
 			"these changes",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
-		a.tellZone(zone, corev1.EventTypeWarning, reasonRemains, "%s: data removed from %s may still be at the provider, since the "+
-			"journal no longer has the unconfirmed changes: ask a cluster admin to compare the provider's data with "+
-			"zones/entries", event.Key.Class, event.Remains)
+		a.announceZone(zone, corev1.EventTypeWarning, reasonRemains,
+			"%s: data removed from %s may still be at the provider, since the journal no longer has the unconfirmed changes: ask a "+
+				"cluster admin to compare the provider's data with zones/entries", event.Key.Class, event.Remains)
 	}
 	if absent := event.Absent; !absent.IsZero() {
 		klog.Background().Info("A provider has lacked a zone to be withdrawn for a day; it is not asked again",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
-		a.tellZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),
+		a.announceZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),
 			"%s: the provider has not had zone %s for a day, so the zone counts as withdrawn: if it returns there, as from a backup, a "+
 				"cluster admin has to remove it", event.Key.Class, absent)
 	}
 	switch {
 	case event.First && failure != nil:
-		a.tellZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
+		a.announceZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
 			ready.PublicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
-		a.tellZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
+		a.announceZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
 			event.Key.Class, event.Serial)
 	}
 }
@@ -76,7 +76,7 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 		}
 		klog.Background().Error(nil, "A provider refuses an RRset", "class", class, "namespace", zone.Namespace, "zone", zone.Name,
 			"rrset", delivery.RRsetKey{Name: failure.Name, Type: failure.Type}.String(), "reason", failure.Err.Reason, "code",
-			failure.Err.Code, "said", cmp.Or(failure.Err.Said, failure.Err.Message))
+			failure.Err.Code, "said", cmp.Or(failure.Err.Detail, failure.Err.Message))
 	}
 }
 

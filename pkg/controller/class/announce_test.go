@@ -19,24 +19,24 @@ import (
 
 // noted keeps Events as "kind reason".
 type noted struct {
-	mu   sync.Mutex
-	said []string
+	mu       sync.Mutex
+	messages []string
 }
 
 func (n *noted) Eventf(_, _ runtime.Object, kind, reason, _, _ string, _ ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.said = append(n.said, kind+" "+reason)
+	n.messages = append(n.messages, kind+" "+reason)
 }
 
 func (n *noted) listLines() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.said)
+	return slices.Clone(n.messages)
 }
 
-// S8.6: that something may remain at a provider is told beside what else became of the attempt.
-func TestAnnounce_tellsWhatRemains_S8_6(t *testing.T) {
+// S8.6: names that may remain at a provider get an Event of their own, besides the Event for the attempt.
+func TestAnnounce_namesWhatRemains_S8_6(t *testing.T) {
 	for _, row := range []struct {
 		event delivery.Event
 		want  []string
@@ -46,15 +46,15 @@ func TestAnnounce_tellsWhatRemains_S8_6(t *testing.T) {
 		{delivery.Event{Outcome: delivery.OutcomeRemoved, Absent: name.MustParse("example.org.")}, []string{"Warning ZoneNotFound"}},
 		{delivery.Event{Outcome: delivery.OutcomeDelivered, Recovered: true, Remains: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten", "Normal Delivered"}},
 	} {
-		told := &noted{}
-		announcer{told}.announceDelivery(&v1alpha1.Zone{}, row.event)
-		if !slices.Equal(told.listLines(), row.want) {
-			t.Errorf("%+v: told %v, want %v", row.event, told.listLines(), row.want)
+		reported := &noted{}
+		announcer{reported}.announceDelivery(&v1alpha1.Zone{}, row.event)
+		if !slices.Equal(reported.listLines(), row.want) {
+			t.Errorf("%+v: told %v, want %v", row.event, reported.listLines(), row.want)
 		}
 	}
 }
 
-// TestAnnounce_fitsTheNote: Kubernetes takes a note of at most 1,024 octets.
+// TestAnnounce_fitsTheNote: Kubernetes limits a note to 1,024 octets.
 func TestAnnounce_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	failed := delivery.Event{First: true, Key: delivery.Key{Class: "public"}}

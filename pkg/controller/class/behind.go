@@ -52,8 +52,8 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 // maxRepairJump bounds a repair without the annotation (S6.11).
 const maxRepairJump = 1 << 24
 
-// outlook returns the next event for the message: the serial follows, waits (refused), or needs a person. The API
-// server decides.
+// outlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a person. The
+// API server decides.
 func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -67,8 +67,8 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary completes the message of reason SerialBehind. seen is the serial that the API server is to pass; zero
-// if no secondary is ahead, or if asked, the last such request, was for this sighting.
+// passSecondary completes the message of reason SerialBehind, and returns the sighting whose serial the API server is
+// to pass; zero if no secondary is ahead, or if the last such request (asked) was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	if j.Reason != string(delivery.ReasonSerialBehind) {
 		return sighting{}

@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// S6.11: the server is asked to go past a secondary that this process saw, that a class in force lists, and that
-// signed what it said; once for each time that it was seen, and again when its serial is accepted.
+// S6.11: the API server is asked to pass a secondary that answered this process with a signature, in a class in force:
+// once for each answer, and again once the serial is accepted.
 func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"}, Status: v1alpha1.ZoneStatus{Serial: 100}}
 	at := time.Unix(1000, 0)
@@ -88,8 +88,7 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	}
 }
 
-// S12.5: the servers of a zone that is signed have the serial of its signer, and the one repair of a day is left for
-// the end of the signing.
+// S12.5: in a signed zone the servers have the signer's serials. The daily repair is left for the end of signing.
 func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	ahead := delivery.Server{Name: "ns", Serial: 105, At: time.Unix(1000, 0), Err: &delivery.Error{Reason: delivery.ReasonSerialBehind, Code: delivery.CodeSigned}}
 	for phase, want := range map[v1alpha1.DNSSECPhase]serial.Serial{
@@ -105,7 +104,7 @@ func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	}
 }
 
-// publicFacts are the facts of a zone of the class public.
+// publicFacts returns the facts of a zone of the class public.
 func publicFacts(zone *v1alpha1.Zone, states map[string]delivery.State) *ready.Facts {
 	state, known := states["public"]
 	return &ready.Facts{Zone: zone, Force: ready.InForce{Classes: []string{"public"}},

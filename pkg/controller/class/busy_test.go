@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S9.2: 429 is answered at once, with the time to wait, and client-go repeats nothing meanwhile.
+// S9.2: a 429 returns at once with the delay; client-go retries nothing meanwhile.
 func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,8 +56,8 @@ func TestWithoutWaiting_endsAStatusWriteAtOnce_S9_2(t *testing.T) {
 	}
 }
 
-// S9.2: a zone whose namespace has no budget left is looked at again after the time that the server said. Meanwhile
-// the worker looks at others.
+// S9.2: a zone in a namespace without budget is retried after the delay from the server. Meanwhile the worker processes
+// other zones.
 func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -93,14 +93,14 @@ func TestNext_comesBackWhenTheServerSaid_S9_2(t *testing.T) {
 		if patches["rich zones"] != 1 || patches["poor zones"] != 1 {
 			t.Errorf("written: %v", patches)
 		}
-		c.workNext(t.Context()) // blocks until there is something to do
+		c.workNext(t.Context()) // blocks until a task is due
 		if waited := time.Since(began); waited < 30*time.Second || waited > 31*time.Second {
 			t.Errorf("the zone was looked at again after %s", waited)
 		}
 	})
 }
 
-// A write that the role of the controller does not allow is in its log: no cluster admin reads of it elsewhere.
+// A forbidden write of the controller is logged, where cluster admins look for such faults.
 func TestNext_logsARefusal(t *testing.T) {
 	client := fake.NewClientset()
 	c := newController(t, client)

@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// claiming says that "key" means what the class's Secret says.
+// claiming claims the name "key" for the value in the Secret of the class.
 type claiming struct {
 	*deliverytest.Memory
 	meaning string
@@ -35,7 +35,7 @@ func (c *claiming) Abilities() delivery.Abilities {
 	return delivery.Abilities{Claims: map[string]string{"key": c.meaning}}
 }
 
-// secretsOf are by name.
+// secretsOf has the Secrets by name.
 type secretsOf struct {
 	mu   sync.Mutex
 	data map[string]string
@@ -53,9 +53,9 @@ func (s *secretsOf) setSecret(name, data string) {
 	s.data[name] = data
 }
 
-// Of classes whose keys have one name and differ, the one that used the name first is served, and another one says so,
-// with the class that has it and the next step, also one that was made earlier (attack 105). The user keeps the name
-// while it is paused or its Secret is away, and over a restart; it gives the name up with the key or with itself.
+// Of classes with different keys of the same name, the first user of the name is served. The others, even older ones,
+// report the class that has the name and the next step (attack 105). The user keeps the name while paused or without a
+// Secret, and after a restart, until the key or the class goes.
 func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -88,8 +88,7 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 				must.Get(classes.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(t)
 			}
 		}
-		// is fails the test unless the classes in lost say which class uses their name, and those in user that they use
-		// it.
+		// is expects that the classes in lost report the class that uses their name, and that only users use theirs.
 		is := func(when string, lost map[string]string, users ...string) {
 			t.Helper()
 			time.Sleep(time.Minute)

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// secretInterval of reading the Secrets of a class.
+	// secretInterval is the interval of reads of a class's Secrets.
 	secretInterval = 5 * time.Second
 	healthTime     = 30 * time.Second
 )
@@ -41,7 +41,7 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions of the classes that servers fetch from a primary.
+	// questions counts queries for the classes that servers fetch from a primary.
 	questions questions
 	// emptied has the times, by UID, since which deleted classes deliver nothing.
 	emptied map[types.UID]time.Time
@@ -65,20 +65,20 @@ type knownClass struct {
 	asking bool
 	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
-	// asked: there is a finding. health is the last, nil for good, found its time.
+	// asked is true once a check has a result: health, nil if good, of the time found.
 	asked  bool
 	health error
 	found  metav1.Time
-	// told is the last written condition Delivering of a Bind9Cluster, toldOf the version before: the informer may lag
-	// behind.
-	told   metav1.Condition
-	toldOf string
-	// claims maps key names to their meaning for this class. lost is the class with another meaning of a name; "":
-	// none. stale: lost changed since the last SetClass.
+	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the version of the cluster
+	// before that write: the informer may lag behind.
+	written        metav1.Condition
+	writtenVersion string
+	// claims maps the names of this class's keys to meanings that differ for different keys. lost is the class with
+	// another key of such a name; "" for none. stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// uses are the names last assigned to the class, sorted; nil: those of the status.
+	// uses are the names last assigned to the class, sorted; if nil, those of the status count.
 	uses []string
 }
 
@@ -97,8 +97,8 @@ func (c *classSync) targetOf(name string) string {
 	return ""
 }
 
-// tellMissing gives the Loop an absent class, with an error for its zones.
-func (c *classSync) tellMissing(name string) {
+// setMissing tells the Loop that a class is absent, with an error for its zones.
+func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.known[name]; known != nil {
@@ -115,10 +115,10 @@ func (c *classSync) tellMissing(name string) {
 	}})
 }
 
-// tellCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
-func (c *classSync) tellCluster(name string) {
+// enqueueCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
+func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
-		c.tellMissing(name)
+		c.setMissing(name)
 		return
 	}
 	c.mu.Lock()
@@ -128,11 +128,11 @@ func (c *classSync) tellCluster(name string) {
 	}
 }
 
-// forgetInterval of checks of a Bind9Cluster that no zone names while zones are still to leave.
+// forgetInterval is the interval of checks of a Bind9Cluster that no zone names, until the last zone has left.
 const forgetInterval = 20 * time.Second
 
-// forgetCluster removes a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did: tenants
-// create and name any number. A zone is indexed before tellCluster reads c.known, so none is missed.
+// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did:
+// tenants create and name any number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -231,7 +231,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	}
 	if of == nil {
 		if known != nil && !known.missing {
-			c.tellMissing(name)
+			c.setMissing(name)
 		}
 		return nil
 	}
@@ -308,7 +308,6 @@ func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) err
 	return nil
 }
 
-// makeClass returns a class with its provider, or the reason why there is none.
 func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*knownClass, error) {
 	spec := delivery.Class{Name: of.Name, Paused: of.Spec.Paused, AllowRetain: of.Spec.AllowRetain, Servers: c.listServers(of)}
 	if of.Spec.RequestsPerSecond != nil {
@@ -320,7 +319,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 		if !errors.As(err, &spec.Err) {
 			return nil, err
 		}
-		// No server is involved, and only another Generation helps.
+		// The error is permanent: no server is involved, and only another Generation helps.
 		broken := *spec.Err
 		broken.Permanent, broken.WholeClass = true, false
 		spec.Err = &broken
@@ -337,8 +336,8 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass stores fresh instead of known (nil: none). A class that lost a claimed name gets an error for its
-// provider.
+// replaceClass replaces the state known, nil for none, by fresh. A class that lost a claimed name gets an error instead
+// of its provider.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -551,8 +550,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when that is no
-// class any more.
+// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when the cluster is
+// no longer a class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {
@@ -569,27 +568,27 @@ func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 		delivering := judgeDelivering(ctx, name, known.health)
 		next = &delivering
 	}
-	said := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
-	if known != nil && known.toldOf == cluster.ResourceVersion {
-		told := known.told
-		said = &told
+	current := meta.FindStatusCondition(cluster.Status.Conditions, bind9.ConditionDelivering)
+	if known != nil && known.writtenVersion == cluster.ResourceVersion {
+		written := known.written
+		current = &written
 	}
 	c.mu.Unlock()
-	if saysSame(said, next) {
+	if equalCondition(current, next) {
 		return nil
 	}
-	if err := c.status.writeDelivering(ctx, cluster, said, next); err != nil || next == nil {
+	if err := c.status.writeDelivering(ctx, cluster, current, next); err != nil || next == nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known == c.known[name] {
-		known.told, known.toldOf = *next, cluster.ResourceVersion
+		known.written, known.writtenVersion = *next, cluster.ResourceVersion
 	}
 	return nil
 }
 
-func saysSame(a, b *metav1.Condition) bool {
+func equalCondition(a, b *metav1.Condition) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

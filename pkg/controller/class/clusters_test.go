@@ -38,7 +38,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// teams is a controller with a server of memory for each class, by the class's UID.
+// teams is a controller with a server in memory for each class, by the UID of the class.
 type teams struct {
 	t       *testing.T
 	ctx     context.Context
@@ -49,7 +49,7 @@ type teams struct {
 
 	mu      sync.Mutex
 	servers map[string]*deliverytest.Server
-	// fault is of each call of a provider; nil: there is none.
+	// fault is returned by each call of a provider; nil: none.
 	fault error
 }
 
@@ -74,7 +74,7 @@ func (w *teams) serverOf(uid types.UID) *deliverytest.Server {
 	return w.servers[string(uid)]
 }
 
-// runTeams runs do beside a controller that begins with the objects. Time passes in do alone.
+// runTeams runs do beside a controller that starts with the objects. Time passes only in do.
 func runTeams(t *testing.T, do func(w *teams), objects ...runtime.Object) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -149,7 +149,7 @@ func (w *teams) makeCluster(namespace, name string, uid types.UID) {
 		ResourceVersion: "1", Generation: 1}}))
 }
 
-// expectZones compares which zones a class's server has.
+// expectZones compares the zones at the server of a class.
 func (w *teams) expectZones(when string, uid types.UID, zones ...*v1alpha1.Zone) {
 	w.t.Helper()
 	var want, got []string
@@ -176,7 +176,7 @@ func (w *teams) expectReady(when string, zone *v1alpha1.Zone, want string) {
 	}
 }
 
-// listLabels returns the values of the label class in what is counted.
+// listLabels returns the values of the label class in all metrics.
 func (w *teams) listLabels() []string {
 	w.t.Helper()
 	found := map[string]bool{}
@@ -185,7 +185,7 @@ func (w *teams) listLabels() []string {
 	for _, family := range families {
 		for _, one := range family.GetMetric() {
 			for _, label := range one.GetLabel() {
-				if label.GetName() == "class" && label.GetValue() != "" { // closing a provider is of none
+				if label.GetName() == "class" && label.GetValue() != "" { // closing a provider has no class
 					found[label.GetValue()] = true
 				}
 			}
@@ -203,8 +203,8 @@ func (w *teams) finalizersOf(namespace, cluster string) []string {
 
 var edgeCluster = v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}
 
-// S11.30: clusters of one name in two namespaces, and a DNSClass of the name, have their own zones each; one that goes
-// and comes again with another UID has them anew.
+// S11.30: clusters of the same name in two namespaces, and a DNSClass of that name, each have their own zones. A
+// cluster created again with another UID receives the zones again.
 func TestController_clustersShareNothing_S11_30(t *testing.T) {
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "class", ResourceVersion: "1", Generation: 1}}
 	of.Spec.Bind9, of.Spec.Namespaces = &v1alpha1.Bind9Provider{}, &v1alpha1.NamespaceSelection{Selector: &metav1.LabelSelector{}}
@@ -214,7 +214,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.makeCluster("team-b", "unused", "u")
 		zoneA, zoneB, zoneC := w.makeZone("team-a", edgeCluster), w.makeZone("team-b", edgeCluster),
 			w.makeZone("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"})
-		absent := w.makeZone("team-c", edgeCluster) // has no cluster, whatever other teams have
+		absent := w.makeZone("team-c", edgeCluster) // a cluster of this name exists only in other namespaces
 		w.passTime(time.Minute)
 		w.expectZones("at first", "a", zoneA)
 		w.expectZones("at first", "b", zoneB)
@@ -239,7 +239,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 			}
 		}
 
-		// A deleted cluster has its zones removed, then its finalizer goes.
+		// A deleted cluster keeps the finalizer until all zones are removed.
 		w.deleteCluster("team-a", "edge")
 		w.passTime(farewellTime - time.Second)
 		w.expectZones("just deleted", "a")
@@ -263,7 +263,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.expectReady("made again", zoneA, "Delivered")
 		w.expectReady("made again", zoneB, "Delivered")
 
-		// A cluster that no zone names any more is forgotten, with its metrics.
+		// The controller forgets a cluster that no zone names, with all metrics.
 		for _, zone := range []*v1alpha1.Zone{zoneA, absent} {
 			patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{{Kind: v1alpha1.KindDNSClass, Name: "edge"}}}})
 			w.mustSucceed(err)
@@ -292,7 +292,7 @@ func (w *teams) deleteCluster(namespace, name string) {
 	w.mustSucceed(err)
 }
 
-// S11.30: a cluster that came in the place of another one without having been deleted here has confirmed nothing.
+// S11.30: a cluster created again, after a deletion that this controller missed, has confirmed nothing.
 func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	runTeams(t, func(w *teams) {
 		w.makeCluster("team-a", "edge", "a")
@@ -310,8 +310,8 @@ func TestController_anotherClusterConfirmedNothing_S11_30(t *testing.T) {
 	})
 }
 
-// S11.30: while it is not known which clusters there are, the status of a zone that one delivered stays as it is, and
-// nothing is removed.
+// S11.30: before the clusters are listed, the status of a zone delivered by a cluster is unchanged, and nothing is
+// removed.
 func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	client := fake.NewClientset()
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
@@ -332,8 +332,8 @@ func TestClassByName_takesAClusterForThere_S11_30(t *testing.T) {
 	}
 }
 
-// S11.30: a cluster that is a class says whether it delivers, in words that are a team's, beside the conditions of the
-// fleet. It is written when it changes, and goes with the last zone.
+// S11.30: a cluster used as a class has the condition Delivering, in words for its team, beside the conditions of the
+// fleet. The condition is written on changes, and removed with the last zone.
 func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 	runTeams(t, func(w *teams) {
 		ready := metav1.Condition{Type: bind9.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllReady"}
@@ -349,7 +349,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 			}
 			return n
 		}
-		says := func(when, want string) {
+		expect := func(when, want string) {
 			t.Helper()
 			now, err := w.client.Bind9V1alpha1().Bind9Clusters("team-a").Get(w.ctx, "edge", metav1.GetOptions{})
 			w.mustSucceed(err)
@@ -365,30 +365,30 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 			}
 		}
 		w.passTime(time.Minute)
-		says("before a zone names it", "")
+		expect("before a zone names it", "")
 		zone := w.makeZone("team-a", edgeCluster)
 		w.passTime(time.Minute)
-		says("with a zone", "True/ServerHealthy: the provider answers and accepts the credentials")
+		expect("with a zone", "True/ServerHealthy: the provider answers and lets us in")
 		w.passTime(time.Hour)
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes in an hour in which nothing changed, want those of target and Delivering", n)
 		}
-		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Said: "BADKEY"})
+		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
 		w.passTime(time.Hour)
-		says("without a right", "False/AuthenticationFailed: its server denies the controller access; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
+		expect("without a right", "False/AuthenticationFailed: its server denies the controller access; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
 		if n := writes(); n != 3 {
 			t.Errorf("%d writes after the health has changed once, want 3", n)
 		}
 		w.setFault(nil)
 		w.passTime(time.Hour)
-		says("with the right again", "True/ServerHealthy: the provider answers and accepts the credentials")
+		expect("with the right again", "True/ServerHealthy: the provider answers and lets us in")
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{}}})
 		w.mustSucceed(err)
 		_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		w.mustSucceed(err)
 		w.passTime(time.Minute)
 		w.expectZones("named no more", "a")
-		says("named no more", "")
+		expect("named no more", "")
 		if n := writes(); n != 5 {
 			t.Errorf("%d writes, want 5", n)
 		}

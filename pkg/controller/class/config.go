@@ -25,9 +25,9 @@ import (
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes the provider of a class with its block. target identifies the destination of zones
-// (delivery.Class). An error comes with the target if known: a redirected class must not keep former confirmations. A
-// change of a Secret that secret returned makes another provider. Errors are *delivery.Error; those of secret are
-// returned unchanged.
+// (delivery.Class). With an error, target is returned, too, if known: a redirected class must not keep former
+// confirmations. A change of a Secret that the provider read makes another provider. Errors are *delivery.Error; errors
+// of GetSecret are returned unchanged.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 // GetSecret reads a Secret.
@@ -49,7 +49,7 @@ func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; "
 
 func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
 
-// Config of a Controller. Fields are required unless they name a zero value.
+// Config of a Controller. Fields are required unless their comment allows nil or 0.
 type Config struct {
 	// Identity of this process, unique forever.
 	Identity string
@@ -64,14 +64,14 @@ type Config struct {
 	// Providers by their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
-	// Servers returns the sorted names of servers that come and go without a change of the class; nil: other classes,
-	// or not known yet.
+	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other
+	// classes, or if not known yet.
 	Servers func(class *v1alpha1.DNSClass) []string
 	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Events; nil: they are logged.
+	// Events may be nil: then they are logged.
 	Events   events.EventRecorder
 	Registry metrics.KubeRegistry
 	// Lease is the longest time for which a former leader may go on; 0: as in schedule.Config.

@@ -32,7 +32,7 @@ import (
 const (
 	workers        = 4
 	frozenInterval = time.Second
-	// lastInterval of the queries to a server for its last confirmed zone.
+	// lastInterval is the interval of queries to a server for its last confirmed zone.
 	lastInterval = time.Second
 )
 
@@ -133,7 +133,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	c.frozen.FindChanges()
-	// The Loop holds names before the first attempt.
+	// Tell the Loop the held names before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
@@ -173,7 +173,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// workNext does the next task. False: the queue has shut down.
+// workNext does the next task. It returns false when the queue has shut down.
 func (c *Controller) workNext(ctx context.Context) bool {
 	todo, end := c.queue.Get()
 	if end {
@@ -198,7 +198,8 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	}
 	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
 	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		log.Error(err, "The API refuses a write; it is retried") // for example, the controller's role is of an older version
+		// For example, the controller's role is of an older version.
+		log.Error(err, "The API refuses a write; it is retried")
 	} else {
 		log.V(2).Info("an object is retried", "err", err)
 	}
@@ -238,7 +239,7 @@ func (c *Controller) classChanged(before, after *v1alpha1.DNSClass) {
 	c.queue.Add(task{kind: classTask, name: cmp.Or(after, before).Name})
 }
 
-// clusterChanged is for a Bind9Cluster that is, or was, a class.
+// clusterChanged enqueues a Bind9Cluster that is, or was, a class.
 func (c *Controller) clusterChanged(before, after *bind9.Bind9Cluster) {
 	at := cmp.Or(after, before)
 	if name := class.OfCluster(at).Name; class.InUse(at) || c.index.NamesCluster(name) {

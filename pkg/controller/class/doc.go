@@ -4,14 +4,14 @@
 // Package class delivers Zones by their DNSClasses: it passes classes and zones to a schedule.Loop, saves the Loop's
 // states in Delivery objects, and writes Ready of Zones and classes.
 //
-// It promises: (1) A state is written under the resourceVersion read, so of two workers one writes and the other gets
-// a conflict (F22). (2) Finalizers hold Zone and class before any write outside, until the Loop has let go (S8.3). (3)
-// A confirmed serial is a single write, of the Delivery, by which the server makes Records Ready (S6.18); without a
-// change only results of health checks are written. (4) Secrets are read by name, never listed; a changed Secret is
-// tried at once.
+// Guarantees: (1) A state is written with the resourceVersion read before, so of two workers one writes and the other
+// gets a conflict (F22). (2) Zone and class have finalizers before any write to a provider, until the Loop has released
+// the zone (S8.3). (3) A confirmed serial takes a single write, of the Delivery, by which the server makes Records
+// Ready (S6.18); without a change only results of health checks are written. (4) Secrets are read by name, never
+// listed; a changed Secret is tried at once.
 //
-// It does not know providers, which it gets by the name of their block in a DNSClass. It elects no leader: the caller
-// calls Run in the leading process.
+// Out of scope: providers, found by the name of their block in a DNSClass, and leader election: the caller calls Run in
+// the leading process.
 //
 // A task of the queue (controller.go) has three steps:
 //

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The Loop of this process knows more than a Delivery that an informer tells of later, also that all is removed.
+// Events of the Loop in this process win over Deliveries from an informer, which lag behind; so does a removal.
 func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	r := &reports{all: map[delivery.Key]report{}}
 	of := func(at delivery.State) *v1alpha1.Delivery {
@@ -42,7 +42,7 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	}
 }
 
-// The health of a class is a fact of each of its zones while it is of the present generation.
+// The health of a class is a fact of each of its zones, if observed at the present generation.
 func TestReadFacts_whatAClassSays(t *testing.T) {
 	client := fake.NewClientset()
 	c := newController(t, client)
@@ -51,14 +51,14 @@ func TestReadFacts_whatAClassSays(t *testing.T) {
 		of.Generation = generation
 		of.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ServerUnreachable", ObservedGeneration: 1}}
 		must.Succeed(t, c.index.Classes.GetStore().Add(of))
-		if says := c.zones.readFacts(aZone(), ready.InForce{Classes: []string{"public"}}).Classes[0].Says; says != want {
-			t.Errorf("generation %d: %q, want %q", generation, says, want)
+		if part := c.zones.readFacts(aZone(), ready.InForce{Classes: []string{"public"}}).Classes[0].Message; part != want {
+			t.Errorf("generation %d: %q, want %q", generation, part, want)
 		}
 	}
 }
 
-// A Zone is written once from one version of it, however often it is looked at before the informer tells of that write;
-// of a Zone that is gone nothing is kept.
+// A version of a Zone causes one write, however often the Zone is processed before the informer has the write. Nothing
+// is kept for a deleted Zone.
 func TestSyncStatus_onceFromEachVersion(t *testing.T) {
 	zone := aZone()
 	zone.ResourceVersion = "1"

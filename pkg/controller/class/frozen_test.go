@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// F30: the Ready of a zone that cannot be proven says so, with the next step, and is written once; a write of its owner
-// meanwhile makes one more write of it, and no more; when it is proven again it is Ready as before.
+// F30: a frozen zone has Ready False with the next step, written once, and once more after a write of its owner. After
+// the repair the zone is Ready as before.
 func TestController_frozenZonesSaySo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
@@ -71,12 +71,12 @@ func TestController_frozenZonesSaySo(t *testing.T) {
 		if c := ready("z1"); c.Status != metav1.ConditionTrue {
 			t.Errorf("Ready of another zone: %+v", c)
 		}
-		time.Sleep(time.Hour) // in which it is Stalled too
+		time.Sleep(time.Hour) // the zone becomes Stalled too
 		synctest.Wait()
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes of zones in an hour", n)
 		}
-		// A write of its owner has the server say that it is Pending (S6.13).
+		// After a write of its owner the server sets Ready to Pending (S6.13).
 		zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, "z0", metav1.GetOptions{}))(t)
 		zone.Status.Serial, zone.Status.SettledSerial, zone.ResourceVersion = 8, 8, "2"
 		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending})

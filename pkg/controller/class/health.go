@@ -25,7 +25,7 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth returns Ready and health of a class for a finding; nil: good.
+// judgeHealth returns Ready and health of a class for a finding, which is nil if good.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,
@@ -40,8 +40,8 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		var e *delivery.Error
 		if errors.As(found, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
-			if e.Said != "" {
-				message += "; it says: " + e.Said
+			if e.Detail != "" {
+				message += "; it says: " + e.Detail
 			}
 		} else {
 			klog.FromContext(ctx).Error(found, "a health check failed", "class", of.Name)

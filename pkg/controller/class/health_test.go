@@ -24,21 +24,21 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// told answers as a test says.
-type told struct {
+// healthMemory returns the errors set by the test.
+type healthMemory struct {
 	*deliverytest.Memory
 	health, delivers *atomic.Pointer[error]
 	asked            *atomic.Int32
-	// proves: what it confirms says that it lets us in.
+	// proves: a confirmation proves the credentials.
 	proves bool
 }
 
-func (p *told) Health(context.Context) error {
+func (p *healthMemory) Health(context.Context) error {
 	p.asked.Add(1)
 	return *p.health.Load()
 }
 
-func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+func (p *healthMemory) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if err := fence(ctx); err != nil {
 		return delivery.Report{}, err
 	}
@@ -48,19 +48,19 @@ func (p *told) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return delivery.Report{Confirmed: plan.Serial, Proven: p.proves}, nil
 }
 
-// S6.13, found 7: the Ready of a DNSClass does not contradict what its zones show. A confirmation is a health check,
-// so is a failure of the whole class; what cannot be told is Unknown; and a check that passes has what failed tried
-// at once.
+// S6.13, found 7: Ready of a DNSClass agrees with Ready of its zones. A confirmation counts as a passed health check, a
+// failure of the whole class as a failed one. Unproven health is Unknown. A passed check retries failed deliveries at
+// once.
 func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 	refused := error(&delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "connection refused", WholeClass: true})
-	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Said: "key 7 expired", WholeClass: true})
+	key := error(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, Message: "compare the secret", Detail: "key 7 expired", WholeClass: true})
 	unproven := fmt.Errorf("it answers: %w", delivery.ErrNotProven)
 	for what, c := range map[string]struct {
 		health, delivers error
 		proves           bool
 		status           metav1.ConditionStatus
 		reason, message  string
-		// then: the server works from then on, and this many minutes later so it says.
+		// then: minutes until the class reports the repair, 0 for no repair.
 		then int
 	}{
 		"a server that came up after the class": {health: refused, proves: true, status: metav1.ConditionTrue, reason: ReasonServerHealthy},
@@ -74,15 +74,15 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 				views := zoneview.NewSet(zoneview.Config{})
 				of := classAt("main", "https://dns.example.net")
 				objects := append([]runtime.Object{of}, putDelivered(t, views, 0, "me")...)
-				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // of another target, and not Ready
+				objects[2].(*v1alpha1.Delivery).Status.Conditions = nil // for another target, and not Ready
 				client := newClient(objects...)
-				provider := &told{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
+				provider := &healthMemory{Memory: &deliverytest.Memory{Server: deliverytest.NewServer(), Blind: true}, health: new(atomic.Pointer[error]), delivers: new(atomic.Pointer[error]), asked: new(atomic.Int32), proves: c.proves}
 				provider.health.Store(&c.health)
 				provider.delivers.Store(&c.delivers)
 				ctx, end := runController(t, client, Config{
 					Views: views, Providers: webhooks(provider, "elsewhere"),
 				})
-				says := func(when string, status metav1.ConditionStatus, reason, message string) {
+				expect := func(when string, status metav1.ConditionStatus, reason, message string) {
 					t.Helper()
 					synctest.Wait()
 					now := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(ctx, "main", metav1.GetOptions{}))(t)
@@ -97,7 +97,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 					}
 				}
 				time.Sleep(2 * time.Second)
-				says("at the start", c.status, c.reason, c.message)
+				expect("at the start", c.status, c.reason, c.message)
 				if c.status == metav1.ConditionTrue {
 					time.Sleep(21 * time.Minute)
 					if n := provider.asked.Load(); c.health == refused && n > 2 {
@@ -107,11 +107,11 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 				if c.then > 0 {
 					var none error
 					provider.proves = true
-					time.Sleep(5 * time.Minute) // its zones are tried every ten minutes by now
+					time.Sleep(5 * time.Minute) // by now, zones are retried every ten minutes
 					provider.health.Store(&none)
 					provider.delivers.Store(&none)
 					time.Sleep(time.Duration(c.then-5) * time.Minute)
-					says("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
+					expect("after the next health check", metav1.ConditionTrue, ReasonServerHealthy, "")
 					one, err := client.KubizoneV1alpha1().Deliveries("team").List(ctx, metav1.ListOptions{})
 					if err != nil || !meta.IsStatusConditionTrue(one.Items[0].Status.Conditions, v1alpha1.ConditionReady) {
 						t.Errorf("the zone waits for its own time: %+v, %v", one.Items[0].Status, err)
@@ -123,7 +123,7 @@ func TestController_healthIsWhatDeliveriesShow_S6_13(t *testing.T) {
 	}
 }
 
-// able has the abilities that a test says, and proves nothing.
+// able has the abilities set by the test, and proves nothing.
 type able struct {
 	*deliverytest.Memory
 	can delivery.Abilities
@@ -141,8 +141,8 @@ func (p *able) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 	return report, err
 }
 
-// Content that servers fetch is compared each minute, and a confirmation without a server proves nothing. A
-// confirmation of content that is written somewhere does, and it is compared each hour.
+// Fetched content is compared each minute, and without a server a confirmation proves nothing. Written content is
+// compared each hour, and a confirmation proves the health.
 func TestController_goesByWhetherServersFetch(t *testing.T) {
 	for _, fetched := range []bool{true, false} {
 		t.Run(fmt.Sprint(fetched), func(t *testing.T) {

@@ -73,7 +73,7 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 		return nil, errNoZone
 	}
 	if zone.Status.FQDN != "" {
-		return nil, errStands
+		return nil, errNotEnded
 	}
 	var answer v1alpha1.ZoneChanges
 	if err := h.request(zone, since).Do(ctx).Into(&answer); err != nil {
@@ -82,8 +82,8 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errStands: the zone has not ended, and its changes are not all of its content.
-var errStands = errors.New("the zone has not ended")
+// errNotEnded: the zone has not ended, and its changes are not all of its content.
+var errNotEnded = errors.New("the zone has not ended")
 
 // leftOf parses an answer. A change of an existing zone has a SOA, unlike the list of an ended zone.
 func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
@@ -91,7 +91,7 @@ func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, erro
 		return nil, errNoZone
 	}
 	if len(answer.Changes) != 1 || len(answer.Changes[0].Added) > 0 {
-		return nil, errStands
+		return nil, errNotEnded
 	}
 	entries, err := readEntries(answer.Changes[0].Removed)
 	if err != nil {
@@ -100,7 +100,7 @@ func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, erro
 	keys := make([]delivery.RRsetKey, len(entries))
 	for i, entry := range entries {
 		if entry.Type == rdata.SOA {
-			return nil, errStands
+			return nil, errNotEnded
 		}
 		keys[i] = delivery.RRsetKey{Name: entry.Name, Type: entry.Type}
 	}

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// The changes of a zone that stands are not taken for all that an ended one had (S3.5): the rest would stay at the
-// provider.
+// The changes of an existing zone are not read as the whole content of an ended zone (S3.5): the provider would keep
+// the rest.
 func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 	entry := func(of string) v1alpha1.Entry { return v1alpha1.Entry{FQDN: "example.org.", Type: of} }
 	for name, tc := range map[string]struct {
@@ -19,10 +19,10 @@ func TestLeft_isOfAnEndedZoneAlone_S3_7(t *testing.T) {
 		want    error
 	}{
 		"ended":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("NS"), entry("MX")}}}, nil},
-		"unchanged": {nil, errStands},
-		"changed":   {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA"), entry("MX")}, Added: []v1alpha1.Entry{entry("SOA")}}}, errStands},
-		"SOA":       {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA")}}}, errStands},
-		"twice":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("MX")}}, {}}, errStands},
+		"unchanged": {nil, errNotEnded},
+		"changed":   {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA"), entry("MX")}, Added: []v1alpha1.Entry{entry("SOA")}}}, errNotEnded},
+		"SOA":       {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("SOA")}}}, errNotEnded},
+		"twice":     {[]v1alpha1.ZoneChange{{Removed: []v1alpha1.Entry{entry("MX")}}, {}}, errNotEnded},
 	} {
 		answer := &v1alpha1.ZoneChanges{FQDN: "example.org.", Changes: tc.changes}
 		answer.Metadata.UID = "z"

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// putDelivered puts a zone that is Ready into the views, with its Delivery and a Record.
+// putDelivered adds a Ready zone to the views, and returns the zone with its Delivery and a Record.
 func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []runtime.Object {
 	t.Helper()
 	uid, fqdn := types.UID(fmt.Sprint("uid-", i)), name.MustParse(fmt.Sprintf("z%d.example.", i))
@@ -62,9 +62,8 @@ func putDelivered(t *testing.T, views *zoneview.Set, i int, holder string) []run
 	return []runtime.Object{zone, one, record}
 }
 
-// Idle means idle: 1,000 zones that do not change, and a controller that starts, delivered by this or another
-// process. In the ten minutes that follow it writes nothing but the result of a health check, and in the hours after
-// that the provider hears of nothing but the scheduled comparisons.
+// A controller that starts with 1,000 unchanged zones, delivered by this process or another, writes only results of
+// health checks in ten minutes. In the hours after, the provider gets only the scheduled comparisons.
 func TestController_idle(t *testing.T) {
 	for _, holder := range []string{"me", "another"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -80,7 +79,7 @@ func TestController_idle(t *testing.T) {
 			_, end := runController(t, client, Config{
 				Views: views, Providers: webhooks(&deliverytest.Memory{Server: server}, "here"),
 			})
-			// writes are all but those of health.
+			// writes counts those for health apart.
 			writes := func() (others []string, health int) {
 				for _, action := range client.Actions() {
 					switch verb := action.GetVerb(); {

@@ -23,11 +23,10 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// TestDriftInterval_countsServers: a comparison costs a question to each server of a zone. A class asks no more than
-// half of its requestsPerSecond, and all DNSClasses that say nothing ask no more than allPerSecond together.
-// Bind9Clusters ask as many apart from these: the zones of a tenant, however many, make those of the platform and of
-// another tenant wait no longer. The interval is the shortest one that keeps this of those that are twice as long as
-// the one before.
+// TestDriftInterval_countsServers: a comparison queries each server of a zone. The queries of a class stay within half
+// of its requestsPerSecond, and those of all DNSClasses without driftInterval within allPerSecond. Bind9Clusters have
+// another allPerSecond, so zones of a tenant delay neither the platform nor other tenants. The interval doubles until
+// the queries fit.
 func TestDriftInterval_countsServers(t *testing.T) {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
@@ -60,18 +59,19 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		{of("webhook", v1alpha1.DNSClassSpec{}, 10, 0), called, v1alpha1.DefaultDriftInterval},
 		{of("big webhook", v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](1)}, 2000, 0), called, 2 * time.Hour},
 		{of("hourly", v1alpha1.DNSClassSpec{DriftInterval: hour}, 10, 3), fetched, time.Hour},
-		// 100 zones at 100 servers are 10,000 questions, at 25 a second.
+		// 100 zones at 100 servers need 10,000 queries, at 25 a second.
 		{of("wide", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
-		// Of 10,000 questions at 5,000 a second each class may ask its own in two seconds. All are 20,060.
+		// At 5,000 a second, 10,000 queries of this class need two seconds. All classes have 20,060 queries.
 		{of("fast", v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000)}, 100, 100), fetched, 2 * time.Minute},
 		{small, fetched, 2 * time.Minute},
-		// Of 250 a second one namespace may ask its 30,000 in two minutes; each of its clusters takes seven by itself.
+		// At 250 a second, the 30,000 queries of one namespace need two minutes. A cluster alone needs seven: half of
+		// its requestsPerSecond is 25 a second.
 		{of("greedy/a", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
 		{of("greedy/b", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
 		{of("greedy/c", v1alpha1.DNSClassSpec{}, 100, 100), fetched, 8 * time.Minute},
 		{of("team/edge", v1alpha1.DNSClassSpec{}, 10, 3), fetched, time.Minute},
 		{small, fetched, 2 * time.Minute},
-		// Of two namespaces the larger one has 125 and nearly 125 by its number.
+		// Of two namespaces, the larger has 125 a second as its equal share, and nearly 125 by its number of queries.
 		{of("greedy/d", v1alpha1.DNSClassSpec{}, 1, 1), fetched, 4 * time.Minute},
 	} {
 		if got := c.driftInterval(test.class, test.can); got != test.want {
@@ -79,7 +79,7 @@ func TestDriftInterval_countsServers(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"wide", "fast", "greedy/a", "greedy/b", "greedy/c", "team/edge"} {
-		c.tellMissing(name)
+		c.setMissing(name)
 	}
 	if got := c.driftInterval(small, fetched); got != time.Minute {
 		t.Errorf("without the others: %s", got)
@@ -89,7 +89,7 @@ func TestDriftInterval_countsServers(t *testing.T) {
 	}
 }
 
-// TestQuestions_shares: all namespaces together ask allPerSecond, and none less than half of an equal share.
+// TestQuestions_shares: all namespaces together reach allPerSecond, each at least half of an equal share.
 func TestQuestions_shares(t *testing.T) {
 	for _, numbers := range [][]int{{1}, {7, 7}, {1, 1_600_000}, {3, 40, 500, 6000, 70_000}, {1 << 30, 1 << 30, 1}} {
 		q, all := newQuestions(), 0.0

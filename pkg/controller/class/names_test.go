@@ -24,17 +24,17 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// H7: a class has one zone of a name, whatever their views: of two that had one when the controller began that with
-// the earlier Delivery, though the other one is looked at first and is older; the other one's Zone says what to do,
-// and it is delivered when the first one leaves the class.
+// H7: a class has only one zone of a name, in whatever view. If the controller starts with two, the zone with the
+// earlier Delivery wins, although the other zone is older and processed first. The other Zone reports the conflict, and
+// is delivered when the winner leaves the class.
 func TestController_oneZoneOfAName_H7(t *testing.T) { oneZoneOfAName(t, "", 1) }
 
-// S1.9: the zone of the default view has the name in a class of several views, though the other one's Delivery is the
-// earlier one.
+// S1.9: in a class of several views the zone of the default view wins, although the Delivery of the other zone is
+// earlier.
 func TestController_theDefaultViewHasTheName_S1_9(t *testing.T) { oneZoneOfAName(t, "dev", 0) }
 
-// oneZoneOfAName begins with two Zones of one name that a class delivered: z0 of the default view, and z1 of that
-// view, which has the earlier Delivery. winner is which of them has the name.
+// oneZoneOfAName starts with two Zones of one name that a class delivered: z0 in the default view, and z1 in view with
+// the earlier Delivery. winner is the number of the Zone that keeps the name.
 func oneZoneOfAName(t *testing.T, view string, winner int) {
 	loser := 1 - winner
 	address := func(of int) string { return fmt.Sprintf("192.0.2.%d", of) }
@@ -44,7 +44,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		of.Spec.Views = []string{"*"}
 		org := name.MustParse("example.org.")
 		objects := []runtime.Object{of}
-		// named gives a zone the name, and an address of www.
+		// named gives a zone the name, and www an address.
 		named := func(i int) *zoneview.Snapshot {
 			t.Helper()
 			uid := fmt.Sprint("uid-", i)
@@ -75,7 +75,8 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 			}
 			objects = append(objects, zone, one)
 		}
-		// Whose finalizers were taken away by hand leaves a Delivery behind, the earliest of all: it keeps no name.
+		// If finalizers are removed by hand, a Delivery outlives its Zone. This Delivery is the earliest, and holds no
+		// name.
 		orphan := putDelivered(t, zoneview.NewSet(zoneview.Config{}), 9, "me")[1].(*v1alpha1.Delivery)
 		orphan.Status.FQDN, orphan.CreationTimestamp = org.String(), metav1.NewTime(time.Now().Add(-24*time.Hour))
 		objects = append(objects, orphan)
@@ -89,7 +90,7 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 				t.Errorf("%s: the provider has %v, want %s", what, sets, want)
 			}
 		}
-		says := func(what string, i int, reason string) {
+		expect := func(what string, i int, reason string) {
 			t.Helper()
 			zone := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", i), metav1.GetOptions{}))(t)
 			if ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason != reason {
@@ -104,8 +105,8 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		has("at the start", address(winner))
-		says("at the start", loser, string(delivery.ReasonConflict))
-		says("at the start", winner, v1alpha1.ReasonDelivered)
+		expect("at the start", loser, string(delivery.ReasonConflict))
+		expect("at the start", winner, v1alpha1.ReasonDelivered)
 
 		leaves := must.Get(client.KubizoneV1alpha1().Zones("team").Get(ctx, fmt.Sprint("z", winner), metav1.GetOptions{}))(t)
 		leaves = leaves.DeepCopy()
@@ -114,8 +115,8 @@ func oneZoneOfAName(t *testing.T, view string, winner int) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		has("without the first", address(loser))
-		says("without the first", loser, v1alpha1.ReasonDelivered)
-		says("without the first", winner, v1alpha1.ReasonNoClass)
+		expect("without the first", loser, v1alpha1.ReasonDelivered)
+		expect("without the first", winner, v1alpha1.ReasonNoClass)
 		end()
 	})
 }

@@ -27,8 +27,8 @@ type providers struct {
 	secrets Secrets
 }
 
-// makeProvider sets the provider, kind and target of spec. used are the digests of the Secrets read, by namespace/name,
-// also with an error.
+// makeProvider sets the provider, kind and target of spec. used has the digests of the Secrets read, by namespace/name,
+// even if there is an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.of[kind]
@@ -91,7 +91,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads Secrets again. An unreadable Secret keeps the digest in of.
+// digestSecrets reads Secrets again. An unreadable Secret keeps the digest that it had.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

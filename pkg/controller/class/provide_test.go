@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// unreadable are Secrets of which each read fails.
+// unreadable fails each read of a Secret.
 type unreadable struct{ error }
 
 func (u unreadable) Get(context.Context, string, string) (map[string][]byte, error) {

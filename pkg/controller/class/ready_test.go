@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readiness is a zone that is delivered by class main, its Record www, and a controller that may be restarted.
+// readiness is a zone delivered by class main, its Record www, and a controller that the test may restart.
 type readiness struct {
 	*testing.T
 	client *fake.Clientset
@@ -42,7 +42,7 @@ type readiness struct {
 	server *deliverytest.Server
 	refuse bool
 	stop   func()
-	// records stand for the ledger.
+	// records replace the ledger.
 	records *records
 }
 
@@ -143,7 +143,7 @@ func (r *records) watchAll(ctx context.Context, _ string) (watch.Interface, erro
 	return merged, nil
 }
 
-// provider does what its server's name says: what begins with an upper-case letter is the reason for which it fails.
+// provider fails for the reason that the server is named by, if the name begins with an upper-case letter.
 type provider struct {
 	*deliverytest.Memory
 	server string
@@ -240,7 +240,6 @@ func (r *readiness) startController() {
 	}
 }
 
-// passTime lets time pass.
 func (r *readiness) passTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -274,7 +273,7 @@ func (r *readiness) changeClass(change func(*v1alpha1.DNSClass)) {
 	}
 }
 
-// readConditions returns what the Zone and the Record www say.
+// readConditions returns Ready of the Zone and of the Record www.
 func (r *readiness) readConditions() (zone, record metav1.Condition) {
 	r.Helper()
 	z := must.Get(r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{}))(r)
@@ -301,9 +300,8 @@ func refsOf(names ...string) func(*v1alpha1.Zone) {
 	}
 }
 
-// S6.13: neither a Zone nor a Record is Ready where a class in force does not have what it contains, whatever became
-// of the classes since it was delivered: while the controller runs and when it comes back, and beside a Record that
-// is refused.
+// S6.13: no Zone or Record is Ready unless every class in force has its content, whatever happened to the classes since
+// the delivery: while the controller runs, after a restart, and beside a refused Record.
 func TestReady_followsTheClasses_S6_13(t *testing.T) {
 	dead := string(delivery.ReasonServerUnreachable)
 	for _, test := range []struct {
@@ -384,8 +382,8 @@ func TestReady_followsTheClasses_S6_13(t *testing.T) {
 	}
 }
 
-// S6.13: what holds up a whole class reaches the Records that wait for it: the kind of fault and the class, and
-// nothing that the provider said. Earlier confirmations of a class stay.
+// S6.13: a fault of a whole class reaches the waiting Records: its kind and the class, without words of the provider.
+// Earlier confirmations of a class remain valid.
 func TestReady_saysWhatHoldsUpTheClass_S6_13(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
@@ -414,8 +412,8 @@ func TestReady_saysWhatHoldsUpTheClass_S6_13(t *testing.T) {
 	}
 }
 
-// S6.13: where no class is in force, the Records of a zone that is not servable stay as they were written, without a
-// write or an Event for each, and are Ready when it is.
+// S6.13: in a zone without class, the Records stay as written while the zone is not servable, without writes or Events,
+// and are Ready once the zone is.
 func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -444,7 +442,7 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 		if zone, record := r.readConditions(); describeCondition(zone) != "True NoClass" || describeCondition(record) != "True NoClass" {
 			t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
 		}
-		// S3.5: a zone that the rules allow no more is delegated and served until it ends.
+		// S3.5: a zone is delegated and served until its end, even if no rule allows the zone any more.
 		r.changeZone(func(zone *v1alpha1.Zone) {
 			zone.Status.EndsAt = &metav1.Time{Time: time.Now().Add(time.Hour)}
 			meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated,
@@ -458,7 +456,7 @@ func TestReady_ofAZoneThatIsNotServableYet_S6_15(t *testing.T) {
 	})
 }
 
-// S6.13: a Zone that cannot be removed says so, and its Records do, with the way out.
+// S6.13: a Zone whose removal fails reports that, as do its Records, with the remedy.
 func TestReady_ofAZoneThatCannotBeWithdrawn_S6_13(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -504,14 +502,14 @@ func (r *readiness) makeRecords(records int) {
 	}
 }
 
-// S6.13: when the class of a zone with many Records goes, they are told at a bounded rate, and all of them are; a
-// Record that is written meanwhile is told at once.
+// S6.13: when the class of a zone goes, all its Records are written, at a bounded rate. A Record changed meanwhile is
+// written at once.
 func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records = 5000
 		r := newReadiness(t, false)
 		size := watch.DefaultChanSize
-		watch.DefaultChanSize = 2 * records // The fake client's watches panic when they are full.
+		watch.DefaultChanSize = 2 * records // The fake client panics when a watch is full.
 		defer func() { watch.DefaultChanSize = size }()
 		r.makeRecords(records)
 		r.startController()
@@ -521,7 +519,7 @@ func TestReady_ofManyRecordsAtABoundedRate(t *testing.T) {
 			t.Errorf("%d Records were written when nothing was to be said", n)
 		}
 		r.changeZone(refsOf("none"))
-		// The fault is written sooner than Stalled of all of them (S7.4).
+		// The fault is written first, Stalled later (S7.4).
 		before := 0
 		const rate, burst = 1000, 1000
 		for round := range 2 {

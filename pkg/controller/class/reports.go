@@ -46,7 +46,7 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	for _, failure := range event.Failed {
 		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 	}
-	// A comparison leaves the refusals.
+	// A comparison does not change the refusals.
 	if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
 		now.refused = refused
 	}
@@ -58,7 +58,7 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) (fresh []delivery.Failure) {
 	for _, failure := range failed {
 		last, now := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}], failure.Err
-		if now != nil && (last == nil || last.Reason != now.Reason || last.Code != now.Code || last.Said != now.Said) {
+		if now != nil && (last == nil || last.Reason != now.Reason || last.Code != now.Code || last.Detail != now.Detail) {
 			fresh = append(fresh, failure)
 		}
 	}

@@ -23,8 +23,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// newClient has the objects, and gives Deliveries that are made a resourceVersion: one without is one that is not
-// there.
+// newClient has the objects, and gives created Deliveries a resourceVersion: without one, an object counts as absent.
 func newClient(objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewSimpleClientset(objects...) //nolint:staticcheck // NewClientset asks for another name of our types than OpenAPI has.
 	client.PrependReactor("create", "deliveries", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -34,21 +33,21 @@ func newClient(objects ...runtime.Object) *fake.Clientset {
 	return client
 }
 
-// webhooks are the providers of classes with a block webhook: always this one.
+// webhooks returns the given provider for every class with a block webhook.
 func webhooks(provider delivery.Provider, target string) map[string]NewProvider {
 	return map[string]NewProvider{"webhook": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
 		return provider, target, nil
 	}}
 }
 
-// newController has a controller that does nothing.
+// newController returns a controller that is not running.
 func newController(t *testing.T, client *fake.Clientset) *Controller {
 	t.Helper()
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	return must.Get(New(completeConfig(Config{Client: client, Informers: informers, Views: zoneview.NewSet(zoneview.Config{})})))(t)
 }
 
-// completeConfig fills in what a test does not care for.
+// completeConfig fills in fields not set by the test.
 func completeConfig(config Config) Config {
 	config.Identity = "me"
 	if config.Secrets == nil {
@@ -70,7 +69,7 @@ func completeConfig(config Config) Config {
 	return config
 }
 
-// runController runs the controller of a config until end, which waits for all that it does.
+// runController runs a controller until end, which waits for all goroutines.
 func runController(t *testing.T, client *fake.Clientset, config Config) (ctx context.Context, end func()) {
 	t.Helper()
 	informers := externalversions.NewSharedInformerFactory(client, 0)

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// selection is a provider whose servers come and go, as those of a class with a block bind9 do.
+// selection is a provider whose servers change, as in a class with a block bind9.
 type selection struct {
 	*deliverytest.Memory
 	mu       sync.Mutex
@@ -75,8 +75,8 @@ func (s *selection) Health(context.Context) error {
 
 func (s *selection) Abilities() delivery.Abilities { return delivery.Abilities{Fetched: true} }
 
-// A class and its zones say soon that it selects no server any more, and that there are some again: both are heard of
-// with the servers, and not with the next check of the class ten minutes later.
+// If the selection of a class becomes empty or has servers again, the class and its zones report the change with the
+// servers, not ten minutes later with the next health check.
 func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
@@ -126,8 +126,8 @@ func TestController_followsTheServersOfAClass_S11_19(t *testing.T) {
 	})
 }
 
-// The servers of a class are asked each second for what they confirmed last: the zones of a class whose server has
-// lost it are compared within seconds, and not with the next round an hour later.
+// Every second, servers are asked for their last confirmed zone. If a server has lost the zone, all zones of the class
+// are compared within seconds instead of an hour.
 func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		views := zoneview.NewSet(zoneview.Config{})
@@ -142,7 +142,7 @@ func TestController_comparesZonesOfAServerThatLostOne(t *testing.T) {
 			defer provider.mu.Unlock()
 			return provider.verified
 		}
-		time.Sleep(15 * time.Minute) // what is overdue after the start is compared
+		time.Sleep(15 * time.Minute) // until comparisons overdue at the start are over
 		before := count()
 		time.Sleep(5 * time.Second)
 		if n := count(); n != before {

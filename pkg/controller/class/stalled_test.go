@@ -22,7 +22,7 @@ func (r *readiness) theClass() *v1alpha1.DNSClass {
 	return must.Get(r.client.KubizoneV1alpha1().DNSClasses().Get(r.Context(), "main", metav1.GetOptions{}))(r)
 }
 
-// stalledClass is what Stalled says of the DNSClass; empty where it is not there.
+// stalledClass returns Stalled of the DNSClass, "" if absent.
 func (r *readiness) stalledClass() string {
 	r.Helper()
 	if stalled := meta.FindStatusCondition(r.theClass().Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
@@ -31,7 +31,7 @@ func (r *readiness) stalledClass() string {
 	return ""
 }
 
-// readStalled returns what Stalled says of the Zone and of a Record; empty where it is not there.
+// readStalled returns Stalled of the Zone and of a Record, "" if absent.
 func (r *readiness) readStalled(record string) (ofZone, ofRecord string) {
 	r.Helper()
 	zone := must.Get(r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{}))(r)
@@ -45,8 +45,8 @@ func (r *readiness) readStalled(record string) (ofZone, ofRecord string) {
 	return ofZone, ofRecord
 }
 
-// S7.4: what waits for a person is Stalled once the reason has stood two minutes, for that reason and as long as it
-// stands; what is tried again by itself is not. A controller that starts goes on with what is said.
+// S7.4: an object that waits for a person is Stalled after two minutes of the same reason, until the reason goes.
+// Faults that are retried are never Stalled. A restarted controller keeps the condition.
 func TestStalled_S7_4(t *testing.T) {
 	for reason, want := range map[delivery.Reason]string{
 		delivery.ReasonSecretNotFound: "True SecretNotFound", delivery.ReasonAuthenticationFailed: "True AuthenticationFailed", delivery.ReasonZoneNotFound: "True ZoneNotFound",
@@ -92,8 +92,7 @@ func TestStalled_S7_4(t *testing.T) {
 	}
 }
 
-// S7.4: so is a Record that was applied before its Zone, and a Zone that cannot be served, which the server says of
-// them.
+// S7.4: the conditions of the server count too: a Record without a Zone, and a Zone that cannot be served.
 func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -122,8 +121,8 @@ func TestStalled_ofWhatTheServerSays_S7_4(t *testing.T) {
 	})
 }
 
-// S7.4: the health of a class is asked and written again when Stalled is due, and what was found then is not given a
-// new time; while nothing changes, nothing is written.
+// S7.4: when Stalled of a class is due, its health is checked and written again, and the time of the finding remains.
+// Without changes nothing is written.
 func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReadiness(t, false)
@@ -146,15 +145,15 @@ func TestStalled_ofAClassIsWrittenOnce_S7_4(t *testing.T) {
 		if writes != 1 {
 			t.Errorf("written %d times", writes)
 		}
-		// Another change that does not mend it begins anew.
+		// A change that repairs nothing starts the two minutes again.
 		r.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.RequestsPerSecond = new(int32(7)) })
 		r.passTime(time.Minute)
-		if said := r.stalledClass(); said != "" {
-			t.Errorf("a minute after the change: %q", said)
+		if message := r.stalledClass(); message != "" {
+			t.Errorf("a minute after the change: %q", message)
 		}
 		r.passTime(2 * time.Minute)
-		if said := r.stalledClass(); said != "True SecretNotFound" {
-			t.Errorf("three minutes after the change: %q", said)
+		if message := r.stalledClass(); message != "True SecretNotFound" {
+			t.Errorf("three minutes after the change: %q", message)
 		}
 		r.stop()
 	})

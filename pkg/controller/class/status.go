@@ -26,7 +26,7 @@ type statusWriter struct {
 
 type readyPatch struct {
 	of metav1.ObjectMeta
-	// serial of the Ready: the API server drops the write if the object is past that (S6.13).
+	// serial is that of the Ready: the API server drops the write if the object has a later serial (S6.13).
 	serial    int64
 	before    []metav1.Condition
 	judgement ready.Judgement
@@ -110,7 +110,7 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 	return ignoreGone(err)
 }
 
-// stallPatch sets stalled, or removes Stalled if nil.
+// stallPatch returns a patch that sets Stalled, or removes it if stalled is nil.
 func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any {
 	switch {
 	case stalled != nil:

@@ -49,30 +49,30 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	if failure == nil && state.Ready.Status != delivery.True {
 		return
 	}
-	said := ""
+	message := ""
 	if failure != nil {
 		if failure.Stored {
 			return // from a Delivery: the provider's words are in the log already, or come with the next attempt
 		}
-		said = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Said}, " ")
+		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
 	s.mu.Lock()
 	known := s.seen[key]
-	again := known.said == said
-	known.said = said
+	again := known.message == message
+	known.message = message
 	s.seen[key] = known
 	s.mu.Unlock()
 	if failure != nil && !again {
 		klog.Background().Error(nil, "A class does not deliver a zone", "class", key.Class, "namespace", zone.Namespace, "zone", zone.Name,
-			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Said)
+			"reason", failure.Reason, "code", failure.Code, "message", failure.Message, "said", failure.Detail)
 	}
 }
 
-// seen is the state of the object at the last read or write.
+// seen is the state of a Delivery at the last read or write.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition
-	said       string
+	message    string
 }
 
 var _ lease.Store = (*store)(nil)
@@ -97,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. Without a finalizer, before delivery begins, a Delivery may go with its zone.
+// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may go with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -260,7 +260,7 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 // finalizers is the subresource for finalizers: the controller has no right on specs.
 const finalizers = "finalizers"
 
-// finalizerPatch leaves others' finalizers. With a uid or version, a changed object is 409.
+// finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
 func finalizerPatch(add bool, uid types.UID, version string) map[string]any {
 	metadata := map[string]any{"finalizers": []string{v1alpha1.FinalizerDelivery}}
 	if !add {
@@ -286,7 +286,7 @@ func (s *store) lockZone(uid string) *sync.Mutex {
 func (s *store) rememberDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].said}
+	s.seen[key] = seen{slices.Contains(one.Finalizers, v1alpha1.FinalizerDelivery), one.Status.Conditions, s.seen[key].message}
 }
 
 func (s *store) forgetDeliveries(which func(delivery.Key) bool) {

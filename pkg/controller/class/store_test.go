@@ -41,7 +41,7 @@ func aZone() *v1alpha1.Zone {
 	}
 }
 
-// newStore is a store before a tracker that counts resourceVersions up and refuses old ones, as the server does.
+// newStore returns a store on a tracker that increments resourceVersions and rejects old ones, like the API server.
 func newStore(t *testing.T) (*store, *fake.Clientset) {
 	t.Helper()
 	of := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "public", UID: "c1"}}
@@ -66,7 +66,7 @@ func newStore(t *testing.T) (*store, *fake.Clientset) {
 		if one.ResourceVersion != written.ResourceVersion {
 			return true, nil, apierrors.NewConflict(v1alpha1.Resource("deliveries"), written.Name, errors.New("it was changed"))
 		}
-		one.Status = written.Status // what /status takes
+		one.Status = written.Status // the fields that /status changes
 		stamp(one)
 		return true, one, client.Tracker().Update(update.GetResource(), one, update.GetNamespace())
 	})
@@ -106,7 +106,7 @@ func makeBegunState() delivery.State {
 	}
 }
 
-// The state that a restart needs comes back as it was (F24).
+// Save and Load keep the state that a restart needs (F24).
 func TestStore_keepsStates(t *testing.T) {
 	s, _ := newStore(t)
 	want := makeBegunState()
@@ -117,8 +117,8 @@ func TestStore_keepsStates(t *testing.T) {
 	}
 }
 
-// A server that has no serial is not current, also where nothing was begun yet: before a primary was reached, its
-// secondaries wait for it (S6.13).
+// A server without a serial is behind, even before any delivery began: secondaries wait until their primary is reached
+// (S6.13).
 func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	waits := []delivery.Server{{Name: "dns/secondary", Note: "it transfers from dns/primary, which does not have the serial yet"}}
 	for _, state := range []delivery.State{{Servers: waits}, {Servers: waits, Serial: 7}, {Servers: waits, Intent: &delivery.Intent{Serial: 7}}} {
@@ -128,15 +128,15 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	}
 }
 
-// S6.13, attack 15: a Delivery stands in the namespace of its zone. Of a class that fails it has the kind of fault,
-// and of where it delivers a fingerprint; one of an older version, which has both, stays confirmed.
-func TestStore_tellsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
+// S6.13, attack 15: a Delivery is in the namespace of its zone. Of a failing class the Delivery has only the kind of
+// fault, and of the target a fingerprint. A Delivery of an older version, which has both in full, stays confirmed.
+func TestStore_showsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
 	s, client := newStore(t)
 	state := makeBegunState()
 	state.Target = "rfc2136 10.96.7.3:53"
-	const said = "server: dial tcp 10.96.7.3:53: connection refused"
-	state.Error = &delivery.StateError{Reason: delivery.ReasonServerUnreachable, Message: said, Time: time.Unix(4000, 0)}
-	state.Ready = delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: said}
+	const message = "server: dial tcp 10.96.7.3:53: connection refused"
+	state.Error = &delivery.StateError{Reason: delivery.ReasonServerUnreachable, Message: message, Time: time.Unix(4000, 0)}
+	state.Ready = delivery.Condition{Status: delivery.False, Reason: delivery.ReasonServerUnreachable, Message: message}
 	must.Get(s.Save(t.Context(), key, state))(t)
 	list, err := client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 {
@@ -160,7 +160,7 @@ func TestStore_tellsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {
 	}
 }
 
-// F22: of two that read the same state one writes.
+// F22: of two workers that read the same state, one writes.
 func TestStore_isAFence(t *testing.T) {
 	s, _ := newStore(t)
 	first := makeBegunState()
@@ -180,8 +180,7 @@ func TestStore_isAFence(t *testing.T) {
 	}
 }
 
-// S8.3: finalizers are there before anything is begun, of nothing that is not, and go with the last delivery; those
-// of others stay.
+// S8.3: finalizers precede the first write outside, and go with the last Delivery. Foreign finalizers stay.
 func TestStore_holdsWhatItBegins(t *testing.T) {
 	s, client := newStore(t)
 	held := func() (zone, class, one bool) {
@@ -191,8 +190,8 @@ func TestStore_holdsWhatItBegins(t *testing.T) {
 		}
 		c := must.Get(client.KubizoneV1alpha1().DNSClasses().Get(t.Context(), "public", metav1.GetOptions{}))(t)
 		list := must.Get(client.KubizoneV1alpha1().Deliveries("dns").List(t.Context(), metav1.ListOptions{}))(t)
-		ours := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
-		return ours(z.Finalizers), ours(c.Finalizers), len(list.Items) == 1 && ours(list.Items[0].Finalizers)
+		isOwn := func(finalizers []string) bool { return slices.Contains(finalizers, v1alpha1.FinalizerDelivery) }
+		return isOwn(z.Finalizers), isOwn(c.Finalizers), len(list.Items) == 1 && isOwn(list.Items[0].Finalizers)
 	}
 	idle := delivery.State{Ready: delivery.Condition{Status: delivery.False, Reason: ready.ReasonDNSClassNotFound, Message: "none"}}
 	version := must.Get(s.Save(t.Context(), key, idle))(t)
@@ -217,7 +216,7 @@ func TestStore_holdsWhatItBegins(t *testing.T) {
 	}
 }
 
-// S12.9: a zone that has left its class has something to hold it still while a signer has it.
+// S12.9: a zone that leaves its class keeps the finalizer while a signer has the zone.
 func TestStore_holdsWhatASignerHas_S12_9(t *testing.T) {
 	s, client := newStore(t)
 	zones := client.KubizoneV1alpha1().Zones("dns")

@@ -33,11 +33,11 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory is used by one worker at a time, by the queue.
+// zoneMemory has the last writes. It needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
-	told    delivery.Zone
+	desired delivery.Zone
 	written written
-	// asked is the sighting last sent to the API server to pass.
+	// asked is the last sighting that the API server was asked to pass.
 	asked sighting
 }
 
@@ -59,7 +59,7 @@ func (z *zoneSync) dropMemory(at cache.ObjectName) {
 func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	at := cache.NewObjectName(namespace, name)
 	zone := z.index.ZoneByName(namespace, name)
-	if before := z.memoryOf(at).told.UID; before != "" && (zone == nil || before != string(zone.UID)) {
+	if before := z.memoryOf(at).desired.UID; before != "" && (zone == nil || before != string(zone.UID)) {
 		if err := z.forgetZone(ctx, at, before); err != nil {
 			return err
 		}
@@ -73,11 +73,11 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	force, taken := z.index.InForce(zone)
 	for _, name := range force.Classes {
 		if z.index.ClassByName(name) == nil {
-			z.classes.tellMissing(name)
+			z.classes.setMissing(name)
 		}
 	}
-	z.tellClusters(zone)
-	z.tellLoop(m, zone, force, taken, terminating)
+	z.enqueueClusters(zone)
+	z.setDesired(m, zone, force, taken, terminating)
 	var err error
 	if zone.DeletionTimestamp != nil {
 		err = z.store.releaseZone(ctx, zone)
@@ -85,15 +85,15 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	return errors.Join(err, z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
-// tellClusters passes the Bind9Clusters that a zone names, or has a Delivery of, to the Loop.
-func (z *zoneSync) tellClusters(zone *v1alpha1.Zone) {
+// enqueueClusters passes the Bind9Clusters that a zone names, or has a Delivery of, to the Loop.
+func (z *zoneSync) enqueueClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
 	for _, one := range z.index.DeliveriesOf(string(zone.UID)) {
 		refs = append(refs[:len(refs):len(refs)], one.Spec.ClassRef)
 	}
 	for _, ref := range refs {
 		if ref.Kind == v1alpha1.KindBind9Cluster {
-			z.classes.tellCluster(class.NameOf(zone.Namespace, ref))
+			z.classes.enqueueCluster(class.NameOf(zone.Namespace, ref))
 		}
 	}
 }
@@ -102,8 +102,8 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force ready.InForce) *ready.Fa
 	return z.index.FactsOf(zone, force, z.frozen.Has(zone), z.reports.get, z.classes.targetOf)
 }
 
-// tellLoop calls Loop.SetZone if the desired state changed.
-func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InForce, taken []string, terminating bool) {
+// setDesired calls Loop.SetZone if the desired state changed.
+func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.InForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or never in force, with nothing delivered (S3.2, S3.5)
 	desired := delivery.Zone{
 		UID: uid, Tenant: zone.Namespace, Classes: force.Classes, Remove: zone.DeletionTimestamp != nil || ended,
@@ -126,11 +126,11 @@ func (z *zoneSync) tellLoop(m *zoneMemory, zone *v1alpha1.Zone, force ready.InFo
 	}
 	slices.Sort(desired.Former)
 	desired.Expelled = z.index.Expelled(zone, force, desired.Former, taken)
-	if m.told.Frozen != 0 && desired.Frozen != 0 {
-		desired.Frozen = m.told.Frozen
+	if m.desired.Frozen != 0 && desired.Frozen != 0 {
+		desired.Frozen = m.desired.Frozen
 	}
-	if !reflect.DeepEqual(m.told, desired) {
-		m.told = desired
+	if !reflect.DeepEqual(m.desired, desired) {
+		m.desired = desired
 		z.loop.SetZone(desired)
 	}
 }
@@ -143,8 +143,8 @@ func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	}
 }
 
-// forgetZone removes a Zone that is gone, and its Deliveries without finalizer: a server without a cluster has no
-// garbage collector.
+// forgetZone drops a deleted Zone from the Loop, and deletes its Deliveries without finalizer: a server without a
+// cluster has no garbage collector.
 func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid string) error {
 	z.loop.RemoveZone(uid)
 	for _, one := range z.index.DeliveriesOf(uid) {
@@ -156,9 +156,9 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 			return err
 		}
 	}
-	ours := func(key delivery.Key) bool { return key.UID == uid }
-	z.reports.forget(ours)
-	z.store.forgetDeliveries(ours)
+	ofZone := func(key delivery.Key) bool { return key.UID == uid }
+	z.reports.forget(ofZone)
+	z.store.forgetDeliveries(ofZone)
 	z.stalls.Forget(types.UID(uid))
 	z.dropMemory(at)
 	return nil
@@ -183,7 +183,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
 	// The event of a write from this version of the object is still to come.
-	if ahead.serial == 0 && (m.written == now || saysAlready(zone, j, stalled)) {
+	if ahead.serial == 0 && (m.written == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
 	of := zone.Status.Serial
@@ -201,9 +201,9 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// saysAlready reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl wait
-// ignores it.
-func saysAlready(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
+// hasJudgement reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl
+// wait ignores it.
+func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false
 	}

@@ -32,11 +32,12 @@ import (
 )
 
 const (
-	// secretInterval of reading the Secrets of a class: a watch would need the right to list.
+	// secretInterval is the interval of reads of a class's Secrets: a watch would need the right to list.
 	secretInterval = 5 * time.Second
-	// remindInterval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too early.
+	// remindInterval is the interval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too
+	// early.
 	remindInterval = 30 * time.Second
-	// earlyTime is the time after a change of peers with a NOTIFY for the catalog each secretInterval. BIND ignores a
+	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
 	// NOTIFY during its query for the catalog: if it asked before the catalog was here, it has no zone of the class
 	// until the next NOTIFY.
 	earlyTime  = time.Minute
@@ -73,8 +74,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, with peers also settings and Secrets; remind sends NOTIFY for unconfirmed zones
-// instead.
+// task syncs the members of a class; with peers, also settings and Secrets. With remind, it sends NOTIFY for
+// unconfirmed zones instead.
 type task struct {
 	class         string
 	peers, remind bool
@@ -256,7 +257,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	var err error
 	switch {
 	case at.remind:
-		c.remindSecondaries()
+		c.renotify()
 	case at.peers:
 		err = c.syncPeers(ctx, at.class)
 	default:
@@ -275,7 +276,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	}
 }
 
-func (c *Controller) remindSecondaries() {
+func (c *Controller) renotify() {
 	for name, one := range c.serving {
 		for _, uid := range c.Members.Unconfirmed(name) {
 			one.Announce(uid)
@@ -349,7 +350,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	}
 	c.serving[name] = &serving{made, of, peers, membership, time.Now()}
 	c.keys.Hold(of, peers)
-	c.tellJoined(name, primary.Membership{}, membership)
+	c.announceJoined(name, primary.Membership{}, membership)
 	klog.FromContext(ctx).V(1).Info("Serving a class", "class", name, "zones", len(membership.Members),
 		"secondaries", len(peers.Secondaries))
 	return nil
@@ -377,8 +378,8 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
-// else to the oldest. A class that loses a name ends; if that is of, the result is an error. Only classes that name
-// keys themselves compete; the key of a selected server yields to them (Keys).
+// else to the oldest. A class that loses a name ends; the result is an error if the class given does. Only classes that
+// name keys themselves compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -416,12 +417,12 @@ func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string
 		if name == of.Name || other == nil || other.of.Spec.Bind9 == nil {
 			continue
 		}
-		theirs := other.peers.Claims()
-		maps.DeleteFunc(theirs, func(key, meaning string) bool { ours, has := claims[key]; return !has || ours == meaning })
-		if len(theirs) == 0 {
+		others := other.peers.Claims()
+		maps.DeleteFunc(others, func(key, meaning string) bool { meant, has := claims[key]; return !has || meant == meaning })
+		if len(others) == 0 {
 			continue
 		}
-		left := other.peers.dropNames(theirs)
+		left := other.peers.dropNames(others)
 		if err := other.Update(left.Class); err != nil {
 			return err
 		}
@@ -493,11 +494,11 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 	before := known.members
 	known.Set(now)
 	known.members = now
-	c.tellJoined(name, before, now)
+	c.announceJoined(name, before, now)
 	return nil
 }
 
-func (c *Controller) tellJoined(class string, before, now primary.Membership) {
+func (c *Controller) announceJoined(class string, before, now primary.Membership) {
 	had := map[string]bool{}
 	for _, m := range before.Members {
 		had[m.UID] = true

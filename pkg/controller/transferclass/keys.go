@@ -25,7 +25,7 @@ type Keys struct {
 	byName map[string]map[string]*heldKeys
 }
 
-// heldKeys are the keys of a class; class "": the primary's own.
+// heldKeys are the keys of a class; those of class "" are the primary's own.
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool
@@ -103,7 +103,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of the namespace, in the class of, may not have the key; "": allowed.
+// keptFrom returns why a server of the namespace, in a class, may not have the key; "" if allowed.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -130,7 +130,7 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name; "": no reservation. This is NAMESPACE in
+// NamespaceOfKey returns the only namespace that may have a key of this name; "" for any. It is NAMESPACE in
 // LABEL.NAMESPACE., for UpdateKeys, and in LABEL.bind9.NAMESPACE., for servers (ofServer). The form alone decides: a
 // new namespace takes no name from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {

@@ -48,7 +48,7 @@ type row struct {
 	of         cache.ObjectName // the Zone
 	// rank decides between rows of a name.
 	rank precedence.Rank
-	// confirmed: every secondary has the wanted serial. once: every secondary had some serial.
+	// confirmed is true if every secondary has the wanted serial, once if every secondary had any serial.
 	confirmed, once bool
 }
 
@@ -67,9 +67,9 @@ func NewMembers(client rest.Interface) *Members {
 	return m
 }
 
-// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; tell
+// Changed sets the function called for a class when members change or a zone is confirmed. Call it before Run; notify
 // must not block.
-func (m *Members) Changed(tell func(class string)) { m.changed = tell }
+func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
 // Run follows the Deliveries until ctx ends.
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
@@ -84,8 +84,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the membership of a class created at that time, sorted by right to a name. With ofServers (block bind9),
-// the catalog marks members that some server never had, and the serial moves with the marks.
+// Of returns the membership of a class created at a time, sorted by the right to a name. If ofServers (block bind9),
+// the catalog marks members that some server never had, and the serial changes with the marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -199,12 +199,12 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
-// isSameMember reports whether the catalog lists both alike.
+// isSameMember reports whether the catalog lists r and other alike.
 func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
-// rowOf returns the row of a Delivery; false: nil, or before the first intent.
+// rowOf returns the row of a Delivery; false if that is nil or has no intent yet.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -283,7 +283,7 @@ func (s store) storeDelivery(object any, there bool) error {
 	s.mu.Lock()
 	s.replaceRow(at, one, revision, touched)
 	s.mu.Unlock()
-	s.tellChanged(touched)
+	s.notifyChanged(touched)
 	return nil
 }
 
@@ -312,14 +312,14 @@ func (s store) Replace(list []any, version string) error {
 		}
 	}
 	s.mu.Unlock()
-	s.tellChanged(touched)
+	s.notifyChanged(touched)
 	if first {
 		close(s.synced)
 	}
 	return nil
 }
 
-func (s store) tellChanged(classes map[string]bool) {
+func (s store) notifyChanged(classes map[string]bool) {
 	for class := range classes {
 		s.changed(class)
 	}

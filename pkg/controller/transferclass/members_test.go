@@ -49,9 +49,9 @@ func describeMembership(m primary.Membership) string {
 }
 
 func newMembers() (*Members, *[]string) {
-	m, told := NewMembers(nil), &[]string{}
-	m.Changed(func(class string) { *told = append(*told, class) })
-	return m, told
+	m, reported := NewMembers(nil), &[]string{}
+	m.Changed(func(class string) { *reported = append(*reported, class) })
+	return m, reported
 }
 
 func mustSucceed(t *testing.T, err error) {
@@ -64,7 +64,7 @@ func mustSucceed(t *testing.T, err error) {
 // A zone is a member from its first intent until the end of its Delivery. Only a change of members changes the
 // serial.
 func TestMembers_areWhatDeliveriesSay(t *testing.T) {
-	m, told := newMembers()
+	m, reported := newMembers()
 	s := store{m}
 	select {
 	case <-m.synced:
@@ -115,14 +115,14 @@ func TestMembers_areWhatDeliveriesSay(t *testing.T) {
 		t.Errorf("a class of nothing: %s at %d", describeMembership(now), now.Serial)
 	}
 	// An equal list changes nothing; a list is complete.
-	*told = nil
+	*reported = nil
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14), deliveryOf("blue", "a", "a.test.", 7)}, makeVersion(20)))
-	if now := m.Of("red", created, false); now.Serial != serialAt(created, 15) || len(*told) != 0 {
-		t.Errorf("nothing new: %d, told of %v", now.Serial, *told)
+	if now := m.Of("red", created, false); now.Serial != serialAt(created, 15) || len(*reported) != 0 {
+		t.Errorf("nothing new: %d, told of %v", now.Serial, *reported)
 	}
 	mustSucceed(t, s.Replace([]any{deliveryOf("red", "b", "renamed.test.", 14)}, makeVersion(30)))
-	if now := m.Of("blue", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*told, []string{"blue"}) {
-		t.Errorf("blue: %s at %d, told of %v", describeMembership(now), now.Serial, *told)
+	if now := m.Of("blue", created, false); len(now.Members) != 0 || now.Serial != serialAt(created, 30) || !slices.Equal(*reported, []string{"blue"}) {
+		t.Errorf("blue: %s at %d, told of %v", describeMembership(now), now.Serial, *reported)
 	}
 	if err := s.Replace(nil, "soon"); err == nil {
 		t.Error("a listing of no revision")
@@ -290,9 +290,9 @@ func TestReadPeers(t *testing.T) {
 		Secondaries: []v1alpha1.Secondary{{Address: "192.0.2.1"}, {Address: "[2001:db8::1]:5353", TSIGSecretRef: ref("own"), Catalog: v1alpha1.CatalogIgnore}, {Address: "127.0.0.1"}},
 	}), get)
 	mustSucceed(t, err)
-	told := fmt.Sprint(peers.Class.Notify)
-	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || told != "[{192.0.2.1:53 common.example. false false false} {[2001:db8::1]:5353 own.example. true false false} {192.0.2.9:53 common.example. false false false}]" {
-		t.Errorf("catalog %s, told %s", peers.Catalog, told)
+	reported := fmt.Sprint(peers.Class.Notify)
+	if peers.Catalog.String() != "catalog.example." || peers.Class.Name != "red" || reported != "[{192.0.2.1:53 common.example. false false false} {[2001:db8::1]:5353 own.example. true false false} {192.0.2.9:53 common.example. false false false}]" {
+		t.Errorf("catalog %s, told %s", peers.Catalog, reported)
 	}
 	if fmt.Sprint(peers.Class.Allow) != "[{[] common.example. false} {[] own.example. false}]" || len(peers.Class.Keys) != 2 {
 		t.Errorf("let in: %v", peers.Class.Allow)
@@ -317,8 +317,8 @@ func TestReadPeers(t *testing.T) {
 		{Address: "192.0.2.1", Signs: true}, {Address: "192.0.2.2", Signer: "192.0.2.1"}, {Address: "192.0.2.3", Signer: "192.0.2.1", Catalog: v1alpha1.CatalogIgnore},
 	}}), get)
 	mustSucceed(t, err)
-	if told := fmt.Sprint(peers.Class.Notify); told != "[{192.0.2.1:53  false false false} {192.0.2.2:53  false true false}]" {
-		t.Errorf("told %s", told)
+	if reported := fmt.Sprint(peers.Class.Notify); reported != "[{192.0.2.1:53  false false false} {192.0.2.2:53  false true false}]" {
+		t.Errorf("told %s", reported)
 	}
 	if s := peers.Secondaries; !s[0].Signs || s[0].Signer != "" || s[1].Signs || s[1].Signer != "192.0.2.1" || s[2].Signer != "192.0.2.1" {
 		t.Errorf("waited for: %+v", s)
@@ -337,7 +337,7 @@ func TestReadPeers(t *testing.T) {
 	}
 	for what, test := range map[string]struct {
 		block v1alpha1.TransferProvider
-		says  string
+		want  string
 	}{
 		"no Secret":            {v1alpha1.TransferProvider{TSIGSecretRef: ref("none")}, "none"},
 		"no value":             {v1alpha1.TransferProvider{TSIGSecretRef: ref("empty")}, `data["secret"]`},
@@ -347,7 +347,7 @@ func TestReadPeers(t *testing.T) {
 		"no address to tell":   {v1alpha1.TransferProvider{AlsoNotify: []string{"ns.example"}}, "transfer.alsoNotify[0]"},
 		"no name of a catalog": {v1alpha1.TransferProvider{CatalogZone: "a..b."}, "transfer.catalogZone"},
 	} {
-		if _, err := ReadPeers(of(test.block), get); err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "canary") {
+		if _, err := ReadPeers(of(test.block), get); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

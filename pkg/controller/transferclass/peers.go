@@ -32,7 +32,8 @@ type Peers struct {
 	Catalog     name.Name
 }
 
-// Claims maps key names to meaningOf the keys: under a name, all classes of a primary need the same key.
+// Claims maps key names to values that differ for different keys (meaningOf): under a name, all classes of a primary
+// need the same key.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -41,7 +42,8 @@ func (p Peers) Claims() map[string]string {
 	return claims
 }
 
-// ReadPeers reads the block and its Secrets. Errors are *delivery.Error; those of secret are returned unchanged.
+// ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
+// unchanged.
 //
 // A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
 // are known by address alone. Local addresses are not notified, allowed or queried unless the class allows them.
@@ -49,7 +51,6 @@ func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
 
-// dropNames returns p without peers with a key of these names.
 func (p Peers) dropNames(names map[string]string) Peers {
 	named := func(name string) bool { _, is := names[name]; return is }
 	p.Class.Keys = slices.DeleteFunc(slices.Clone(p.Class.Keys), func(key tsig.Key) bool { return named(key.Name) })
@@ -114,7 +115,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		return Peers{}, err
 	}
 	reachable := func(at netip.AddrPort) bool { return of.Spec.AllowLocalAddresses || dial.Check(at.Addr()) == nil }
-	tell := func(target primary.Target, key *tsig.Key) {
+	addTarget := func(target primary.Target, key *tsig.Key) {
 		at := target.Addr
 		if key != nil {
 			target.Key = key.Name
@@ -137,7 +138,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		one := transfer.Secondary{Name: s.Address, Addr: at, NoCatalog: s.Catalog == v1alpha1.CatalogIgnore, Signs: s.Signs,
 			Signer: s.Signer}
 		if target := (primary.Target{Addr: at, NoCatalog: one.NoCatalog, NoZones: one.Signer != ""}); !target.NoCatalog || !target.NoZones {
-			tell(target, key)
+			addTarget(target, key)
 		}
 		switch {
 		case key != nil:
@@ -153,7 +154,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		if err != nil {
 			return Peers{}, invalid("transfer.alsoNotify[%d]: %v", i, err)
 		}
-		tell(primary.Target{Addr: at}, common)
+		addTarget(primary.Target{Addr: at}, common)
 	}
 	return peers, nil
 }
@@ -167,7 +168,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 // rotating are the prefixes of fields of keys that are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys reads the signing key, and others accepted.
+// readKeys reads the signing key, and other keys that are accepted.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

@@ -99,7 +99,7 @@ type Selected struct {
 	Waiting []WaitingServer
 }
 
-// WaitingServer is not delivered to: without an address (Err is nil), or a usable key.
+// WaitingServer is a server without delivery: it has no address (Err is nil), or no usable key.
 type WaitingServer struct {
 	apiclass.Server
 	Err *delivery.Error
@@ -127,11 +127,16 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits at most serversWait: without their APIService other classes are served.
+// waitForSync waits at most serversWait: if the APIService of servers is absent, other classes are served.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
 	cache.WaitForCacheSync(ctx.Done(), s.instances.Informer().HasSynced, s.clusters.Informer().HasSynced)
+}
+
+type keyed struct {
+	apiclass.Server
+	keys []tsig.Key
 }
 
 // ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
@@ -139,10 +144,6 @@ func (s *Servers) waitForSync(ctx context.Context) {
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
-	type keyed struct {
-		apiclass.Server
-		keys []tsig.Key
-	}
 	var read []keyed
 	waiting := map[string]*delivery.Error{} // by the names of rows
 	for _, server := range servers {
@@ -194,6 +195,12 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 		}
 	}
 	for _, server := range servers {
+		if server.Signer && waiting[RowName(server)] == nil && server.Address != "" && !hasOwnKey(server, read) {
+			waiting[RowName(server)] = waitFor(server, delivery.ReasonInvalidConfiguration, "signs zones, so it needs a TSIG key that no "+
+				"other server has; name a Secret of its own in external.tsigSecretName of the Bind9Instance")
+		}
+	}
+	for _, server := range servers {
 		if err := waiting[RowName(server)]; err != nil || server.Address == "" {
 			s.Waiting = append(s.Waiting, WaitingServer{server, err})
 			continue
@@ -208,7 +215,17 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	for i, server := range s.Known {
 		s.Peers.Secondaries[i].Name = RowName(server)
 	}
-	return s, s.markSigner(secret)
+	return s, s.markSigners(secret)
+}
+
+// hasOwnKey reports whether a signer has a key that no other server has: that server could transfer the unsigned zone.
+func hasOwnKey(signer apiclass.Server, read []keyed) bool {
+	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
+	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {
+		return RowName(other.Server) != RowName(signer) && slices.ContainsFunc(other.keys, func(key tsig.Key) bool {
+			return slices.ContainsFunc(read[at].keys, func(own tsig.Key) bool { return sameKey(own, key) })
+		})
+	})
 }
 
 func waitFor(server apiclass.Server, reason delivery.Reason, format string, arguments ...any) *delivery.Error {

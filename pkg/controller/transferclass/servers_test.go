@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -112,6 +113,54 @@ func TestReadServers_nameOfItsNamespaceComesFirst_S11_17(t *testing.T) {
 	}))(t)
 	if len(selected.Known) != 2 || len(selected.Waiting) != 1 || selected.Waiting[0].Namespace != "mallory" {
 		t.Errorf("known %v, waiting %v", selected.Known, selected.Waiting)
+	}
+}
+
+// A signer without a key of its own is no peer, and keeps no other signer from signing.
+func TestReadServers_signerNeedsItsOwnKey_S12_4(t *testing.T) {
+	of := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Bind9: &v1alpha1.Bind9Provider{CatalogZone: "catalog.example."}}}
+	secrets := map[string]map[string][]byte{
+		"dns/signer-tsig": secretOf("signer.bind9.dns", "A"), "dns/edge-tsig": secretOf("edge.bind9.dns", "B"),
+		"vm/one-tsig": secretOf("one.bind9.vm", "C"),
+	}
+	server := func(namespace, name, address, key string, signer bool) apiclass.Server {
+		return apiclass.Server{Namespace: namespace, Name: name, Address: address, Signer: signer,
+			Key: &v1alpha1.SecretReference{Namespace: namespace, Name: key}}
+	}
+	servers := []apiclass.Server{
+		{Namespace: "aaa", Name: "keyless", Address: "192.0.2.1", Signer: true},
+		server("dns", "edge", "192.0.2.2", "edge-tsig", false), server("dns", "shared", "192.0.2.3", "edge-tsig", true),
+		server("dns", "signer", "192.0.2.4", "signer-tsig", true),
+		server("vm", "one", "192.0.2.5", "one-tsig", true), server("vm", "two", "192.0.2.6", "one-tsig", true),
+	}
+	selected := must.Get(ReadServers(of, servers, nil, func(namespace, name string) (map[string][]byte, error) {
+		return secrets[namespace+"/"+name], nil
+	}))(t)
+	var peers []string
+	for i, s := range selected.Secondaries {
+		peers = append(peers, fmt.Sprintf("%s %t %t", s.Name, s.Signs, selected.Known[i].Signer))
+	}
+	for _, target := range selected.Class.Notify {
+		peers = append(peers, fmt.Sprintf("notify %s %t", target.Addr.Addr(), target.Signs))
+	}
+	for _, rule := range selected.Class.Allow {
+		peers = append(peers, fmt.Sprintf("allow %s%v %t", rule.Key, rule.Prefixes, rule.Signs))
+	}
+	if want := []string{
+		"dns/edge false false", "dns/signer true true", "notify 192.0.2.2 false", "notify 192.0.2.4 true", "allow edge.bind9.dns.[] false",
+		"allow signer.bind9.dns.[] true",
+	}; !slices.Equal(peers, want) {
+		t.Errorf("peers %q, want %q", peers, want)
+	}
+	var waiting []string
+	for _, s := range selected.Waiting {
+		if s.Err == nil || s.Err.Reason != delivery.ReasonInvalidConfiguration {
+			t.Errorf("%s: %v", RowName(s.Server), s.Err)
+		}
+		waiting = append(waiting, RowName(s.Server))
+	}
+	if want := []string{"aaa/keyless", "dns/shared", "vm/one", "vm/two"}; !slices.Equal(waiting, want) {
+		t.Errorf("waiting %q, want %q", waiting, want)
 	}
 }
 

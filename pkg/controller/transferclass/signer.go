@@ -11,8 +11,6 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
-	"kubi.zone/kubizone/pkg/delivery"
-	"kubi.zone/kubizone/pkg/delivery/transfer"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
@@ -35,23 +33,13 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigner marks the peers of a signer, to whom alone signed zones go. A signer waits for a key that no other server
-// has: that server could transfer the unsigned zone.
-func (s *Selected) markSigner(secret class.GetSecret) error {
+// markSigners marks the peers of signers, the only receivers of signed zones.
+func (s *Selected) markSigners(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {
 			continue
 		}
 		signer := &s.Secondaries[at]
-		if signer.Key == nil || slices.ContainsFunc(s.Secondaries, func(other transfer.Secondary) bool {
-			return other.Name != signer.Name && other.Key != nil && other.Key.Name == signer.Key.Name
-		}) {
-			s.Waiting = append(s.Waiting, WaitingServer{server, delivery.Errorf(delivery.ReasonInvalidConfiguration,
-				"%s signs zones, so it needs a TSIG key of its own; name a Secret that no other server uses in external.tsigSecretName of "+
-					"the Bind9Instance", RowName(server))})
-			s.Known, s.Secondaries = slices.Delete(s.Known, at, at+1), slices.Delete(s.Secondaries, at, at+1)
-			return nil
-		}
 		key, others, err := readKeys(*server.Key, secret)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ import (
 )
 
 const (
-	// lookInterval of checks of all Secrets and of the names taken by classes.
+	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
 	lookInterval = 5 * time.Second
 	// outcomeInterval is the minimum between writes of outcomes.
 	outcomeInterval = 10 * time.Second
@@ -74,9 +74,9 @@ type Controller struct {
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes to write, by ID. told is the time of the last takeOutcomes.
-	outcomes map[string]outcome
-	told     time.Time
+	// outcomes are to be written, by ID. told is the time of the last takeOutcomes.
+	outcomes  map[string]outcome
+	lastTaken time.Time
 }
 
 // New registers with the informer. Nothing happens before Run.
@@ -98,8 +98,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. An earlier primary would refuse updates by
-// unknown keys, and clients repeat no refused update.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier would
+// refuse updates by unknown keys, and clients repeat no refused update.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -134,7 +134,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey with the key from its Secret; nil: none may be served.
+// candidate is an UpdateKey with the key from its Secret; nil if none may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
@@ -190,12 +190,12 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 	if err := c.Primary.SetUpdateKeys(served); err != nil {
 		return err
 	}
-	if time.Since(c.told) >= outcomeInterval {
+	if time.Since(c.lastTaken) >= outcomeInterval {
 		for id, o := range c.Poster.takeOutcomes(klog.FromContext(ctx)) {
 			before := c.outcomes[id]
 			c.outcomes[id] = outcome{update: cmp.Or(o.update, before.update), refusal: cmp.Or(o.refusal, before.refusal)}
 		}
-		c.told = time.Now()
+		c.lastTaken = time.Now()
 	}
 	unwritten := map[string]outcome{}
 	for _, one := range candidates {
@@ -218,7 +218,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
-	// taken counts the keys by namespace
+	// taken counts the keys by namespace, without suspended ones, whose Secrets are not read.
 	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
 	for _, of := range all {
 		there[of.UID] = true
@@ -228,9 +228,12 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 		}
 		one := &candidate{of: of}
 		candidates = append(candidates, one)
-		if taken[of.Namespace]++; taken[of.Namespace] > maxKeys {
+		if !of.Spec.Suspended {
+			taken[of.Namespace]++
+		}
+		if !of.Spec.Suspended && taken[of.Namespace] > maxKeys {
 			one.verdict = verdict{string(delivery.ReasonQuotaExceeded), fmt.Sprintf("namespace %s has %d older UpdateKeys, and no "+
-				"more are taken (S13.9); one key may have several patterns", of.Namespace, maxKeys)}
+				"more are taken (S13.9); suspend or delete one, or give one several patterns", of.Namespace, maxKeys)}
 			continue
 		}
 		var key tsig.Key

@@ -29,6 +29,7 @@ import (
 	"kubi.zone/kubizone/api/client/informers/externalversions"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/controller/class"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/primary"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/update"
@@ -282,6 +283,29 @@ func TestUpdateKey_nameOfANamespace_S13_3(t *testing.T) {
 	}
 }
 
+// A suspended UpdateKey uses no place of its namespace. One without a key does: its Secret is watched.
+func TestUpdateKey_suspendedUsesNoPlace_S13_9(t *testing.T) {
+	w := newWorld(t)
+	for i := range maxKeys {
+		w.makeKey(fmt.Sprintf("team/k-%d", i), time.Duration(maxKeys-i))
+	}
+	w.makeKey("team/young", 0)
+	w.setSecret("team/young", "dhcp-key.")
+	p := w.startProcess()
+	p.lookAgain()
+	if got := w.statusOf("team/young"); got != string(delivery.ReasonQuotaExceeded) {
+		t.Errorf("beside %d older keys it is told %s", maxKeys, got)
+	}
+	keys := w.client.KubizoneV1alpha1().UpdateKeys("team")
+	of := must.Get(keys.Get(t.Context(), "k-7", metav1.GetOptions{}))(t)
+	of.Spec.Suspended = true
+	must.Get(keys.Update(t.Context(), of, metav1.UpdateOptions{}))(t)
+	p.lookAgain()
+	if got, suspended := w.statusOf("team/young"), w.statusOf("team/k-7"); got != "dhcp-key. Served" || suspended != reasonSuspended {
+		t.Errorf("beside %d older keys and a suspended one, told %s, it is told %s", maxKeys-1, suspended, got)
+	}
+}
+
 // Two primaries with different visible Secrets reconcile at once. When both see all, they and a third agree.
 func TestUpdateKey_twoPrimariesAgree_S13_3(t *testing.T) {
 	w := newWorld(t)
@@ -389,14 +413,14 @@ func TestUpdateKey_keepsOutcomes(t *testing.T) {
 		return must.Get(keys.Get(t.Context(), "acme", metav1.GetOptions{}))(t)
 	}
 	p.Poster.noteOutcome("team/acme", update.NoError, &v1alpha1.UpdateRequestStatus{Serial: 7}, nil)
-	p.told = time.Time{}
+	p.lastTaken = time.Time{}
 	w.broken = true
 	p.waitForInformer()
 	if err := p.syncKeys(t.Context()); err == nil {
 		t.Error("no error while the API is away")
 	}
 	p.Poster.noteOutcome("team/acme", update.Refused, &v1alpha1.UpdateRequestStatus{Message: "no rule"}, nil)
-	w.broken, w.conflicts, p.told = false, true, time.Time{}
+	w.broken, w.conflicts, p.lastTaken = false, true, time.Time{}
 	must.Succeed(t, p.syncKeys(t.Context()))
 	w.conflicts = false
 	p.lookAgain()
@@ -408,7 +432,7 @@ func TestUpdateKey_keepsOutcomes(t *testing.T) {
 	of := read()
 	of.Status.LastUpdate = &v1alpha1.UpdateKeyUpdate{Time: metav1.NewTime(time.Now().Add(time.Minute).Truncate(time.Second)), Serial: 9}
 	must.Get(keys.UpdateStatus(t.Context(), of, metav1.UpdateOptions{}))(t)
-	p.told = time.Time{}
+	p.lastTaken = time.Time{}
 	p.lookAgain()
 	if got := read().Status.LastUpdate.Serial; got != 9 {
 		t.Errorf("the last update has serial %d", got)

@@ -61,9 +61,9 @@ func TestPoster_answers(t *testing.T) {
 			t.Errorf("posted %+v", got.Spec)
 		}
 	}
-	told := p.takeOutcomes(logr.Discard())["team/acme"].refusal
-	if told == nil || !strings.Contains(told.Message, "send several messages") {
-		t.Errorf("the owner is told %+v", told)
+	reported := p.takeOutcomes(logr.Discard())["team/acme"].refusal
+	if reported == nil || !strings.Contains(reported.Message, "send several messages") {
+		t.Errorf("the owner is told %+v", reported)
 	}
 }
 

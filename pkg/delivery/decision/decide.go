@@ -11,15 +11,15 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// requestInterval is the shortest time between two accepted Zone.Requests: every writer of the Zone can send them.
+// requestInterval is the shortest time between two accepted Zone.Requests, which every writer of the Zone can send.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second
+const compareWithin = 10 * time.Second // after a change of the class's servers
 
-const viewWait = 5 * time.Minute
+const viewWait = 5 * time.Minute // of a removal, for the view of its zone
 
-// BeginAttempt updates m at the start of an attempt. A failed delivery is retried at once after a change of the
-// class, after the zone joined or left the class, and if f.Woken or a new request asks.
+// BeginAttempt updates m at the start of an attempt. It cancels the delay of a failed delivery if the class has
+// changed, if the zone joined or left the class, or if f.Woken or a new request asks.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -55,7 +55,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 //	a failed delivery waits for its retry;
 //	a removed or paused delivery waits for a change;
 //	the state is loaded, and the intent of another worker taken over;
-//	a zone leaving the class is removed, or waits for the classes in force;
+//	a zone leaving the class is removed, or waits until the classes in force have it;
 //	the name of the zone is claimed in the class;
 //	changes are delivered, refused RRsets retried, the provider compared.
 func Next(m Memory, f *Facts) (Memory, Action) {
@@ -107,7 +107,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, otherwise if there is none.
+// WaitReason returns the message of the last failure, or the given text if there is none.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -123,14 +123,14 @@ func (m *Memory) endDelivery(f *Facts) Action {
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was ever made, and the class may have no provider. RRsets under a name now held by
-	// another zone stay.
+	// Without State.Zone no call was ever made, and the class may have no provider. The RRsets under a name that
+	// another zone now has must stay.
 	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
 	if f.View == nil {
 		if m.viewed {
-			// Loop.Run receives the zone's last content after the view is gone; this attempt began in between.
+			// Loop.Run sends the last content of a zone after its view is gone; this attempt began in between.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
 					"has not been reported yet"}
@@ -140,8 +140,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		if !f.LookedUp {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
-		// After a restart the view may load late. Without a view, a provider without Lists does not know the RRsets
-		// to remove.
+		// After a restart the view may load late. A provider without Lists depends on it for the RRsets to remove.
 		if f.Left == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
 		}
@@ -155,7 +154,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView sets the deadline on the first call.
+// awaitsView reports whether to wait. The first call sets the deadline.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -190,7 +189,7 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 		return Action{Do: DoDeliver, Why: "no serial is confirmed there"}
 	case !fresh:
 		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
-	case m.knowsAside() && len(m.refused.remaining) > 0:
+	case m.hasUnlisted() && len(m.refused.remaining) > 0:
 		return Action{Do: DoDeliver, Why: "more refused RRsets are tried"}
 	case state.Error != nil && state.Intent == nil && !m.blocked:
 		return Action{Do: DoDeliver, Why: "the last attempt failed before its first call, for lack of a provider or a name, so only a " +
@@ -203,8 +202,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports whether the class's servers and the delivery's rows differ. True once per set of servers: the
-// row of a former server stays until it confirms the removal.
+// takeServers reports, once for each set of servers, whether the delivery's rows differ: the row of a former server
+// stays until it confirms the removal.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
@@ -213,7 +212,7 @@ func (m *Memory) takeServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// After a restart, overdue comparisons are spread over ten minutes.
+// scheduleComparison spreads overdue comparisons over ten minutes after a restart.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.takeServers(f)

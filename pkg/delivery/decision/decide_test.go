@@ -96,7 +96,7 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		}
 		return value
 	}
-	answer := func(said []string) string { return strings.Join(said, "\n") + "; " + s.Wake() + "\n" }
+	answer := func(messages []string) string { return strings.Join(messages, "\n") + "; " + s.Wake() + "\n" }
 	switch d.Cmd {
 	case "zone":
 		changes := map[string]string{}
@@ -150,13 +150,13 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		if retry := arg("retry"); retry != "" {
 			e.RetryAfter = parseDuration(t, d, retry)
 		}
-		said := s.Answer(delivery.Report{}, e)
+		messages := s.Answer(delivery.Report{}, e)
 		for times, _ := strconv.Atoi(arg("times")); times > 1; times-- {
 			s.Now = s.Now.Add(parseDuration(t, d, arg("every")))
 			s.Next()
-			said = s.Answer(delivery.Report{}, e)
+			messages = s.Answer(delivery.Report{}, e)
 		}
-		return answer(said)
+		return answer(messages)
 	case "compared":
 		var drift delivery.Drift
 		var err error

@@ -29,11 +29,11 @@ const (
 	DoVerify   Do = "verify"
 )
 
-// Action is the next step of an attempt. Why is for people.
+// Action is the next step of an attempt, and why.
 type Action struct {
 	Do  Do
 	Why string
-	// Until ends DoWait if nothing changes before; zero: only a change does.
+	// Until ends DoWait if nothing changes before; if zero, only a change ends it.
 	Until time.Time
 	// Repeat makes DoDeliver write a taken-over intent once more. Quiet tells DoTakeOver that no call of the other
 	// worker is in flight.
@@ -52,17 +52,17 @@ type View struct {
 
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited: another delivery waits for a name of this one. Given: another delivery has precedence for the name in
-	// the state, so this one must not remove the RRsets there.
+	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the name
+	// in the state, so this delivery must not remove the RRsets there.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
-	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled). HandedOver:
-	// a class in force has the zone at the same target.
+	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled). HandedOver: a
+	// class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
-// Facts is the input of Next beside the Memory. An attempt adds its findings.
+// Facts is the input of Next beside the Memory. An attempt adds the results of its actions.
 type Facts struct {
 	// Now is the end of the last call.
 	Began, Now time.Time
@@ -70,7 +70,7 @@ type Facts struct {
 	Random   func(n int64) int64
 	Identity string
 	Backoff  delivery.Backoff
-	// RepeatAfter is the time until no call of a worker that lost its intent can arrive any more.
+	// RepeatAfter is the delay after which no call of a worker that lost its intent can arrive.
 	RepeatAfter time.Duration
 
 	Zone  delivery.Zone
@@ -81,22 +81,21 @@ type Facts struct {
 	// Changed is when the oldest undelivered change was first seen.
 	Changed time.Time
 	Removed bool
-	// Lost is when a server was last found to have lost a zone: this zone is compared then.
+	// Lost is when a server was last found to have lost a zone. Zones confirmed before are compared.
 	Lost   time.Time
-	View   *View // nil if the zone has no settled content here
+	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
 
-	// Findings of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the
-	// name. LookedUp: Left has the RRsets of a zone without a view, nil if unknown. owed: RRsets owed before the
-	// comparison.
+	// Results of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the name.
+	// LookedUp: Left has the RRsets of a zone without a view, nil if unknown. owed: RRsets owed before the comparison.
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
-	owed                      map[delivery.RRsetKey]bool
+	unconfirmed               map[delivery.RRsetKey]bool
 
-	// Results. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again: another attempt
-	// follows at once. Pause: why all zones of the class have to wait.
+	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again:
+	// another attempt follows at once. Pause makes all zones of the class wait.
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Memory is the stored state of one delivery, and the findings of this process. Only the delivery's worker uses it.
+// Memory is the stored state of a delivery, with findings of this process. Only the delivery's worker uses it.
 type Memory struct {
 	// Loaded: Stored is the content of the Store, State is Stored with the changes of this process. Known: the state
 	// was loaded once.
@@ -18,17 +18,17 @@ type Memory struct {
 	Stored, State delivery.State
 	Leaving       bool
 	Why           string
-	// unsaved has RRsets possibly half written, if no store has them (BeginUnrecorded).
+	// unsaved has RRsets possibly half written that no store has (BeginUnrecorded).
 	unsaved  *delivery.Intent
 	revision int
 	viewed   bool
 	due      times
-	// A blocked delivery waits for another serial than blockedAt.
-	failures  int
+	failures int
+	// blocked: the delivery waits for another serial than blockedAt.
 	blocked   bool
 	blockedAt serial.Serial
 	refused   refused
-	// pending is the serial not fetched yet by servers.
+	// pending is the serial that some servers have not fetched yet.
 	pending    serial.Serial
 	polls      int
 	cannotList bool
@@ -43,13 +43,13 @@ type Memory struct {
 
 type refused struct {
 	times int
-	// aside has the error of each refused RRset, if the intent cannot list all; nil otherwise, and after a load of
-	// the state. remaining are still to be retried in this round.
-	aside     map[delivery.RRsetKey]*delivery.Error
+	// unlisted has the error of each refused RRset if the intent cannot list all; nil otherwise, and after a load.
+	// remaining are still to be retried in this round.
+	unlisted  map[delivery.RRsetKey]*delivery.Error
 	remaining []delivery.RRsetKey
 }
 
-// driftCount counts drift for metrics: rrsets not repaired yet, and others, foreign in the last comparison (known).
+// driftCount counts drift for metrics: RRsets not repaired yet, and foreign RRsets in the last comparison.
 type driftCount struct {
 	rrsets map[delivery.RRsetKey]bool
 	others int
@@ -57,28 +57,27 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken is the other worker's intent, in the Store until the first write.
+	// taken is the other worker's intent, which stays in the Store until the first write.
 	taken delivery.Intent
-	// idleHolder is the last State.Holder seen with nothing to deliver.
+	// idleHolder is the last State.Holder seen while there was nothing to deliver.
 	idleHolder string
-	// oneSerial: all calls of the other worker were of one serial. whole: without oneSerial, the takeover wrote the
-	// whole zone, and the repeat does too.
+	// oneSerial: all calls of the other worker were of one serial. Otherwise whole: the takeover wrote the whole zone,
+	// and the repeat does too.
 	whole, oneSerial bool
 }
 
-// cause is a reason for an attempt without a change.
+// cause is a reason for an attempt in the absence of changes.
 type cause int
 
 const (
-	// dueRetry comes before all else.
 	dueRetry cause = iota
 	dueRefused
 	duePoll
 	dueCompare
-	// dueRepeat is the second write of a taken-over intent's RRsets.
+	// dueRepeat is the second write of the RRsets of a taken-over intent.
 	dueRepeat
 	dueView
-	// dueRequest is when the next Zone.Request is accepted. It wakes no attempt.
+	// dueRequest is the time from which the next Zone.Request is accepted. It wakes no attempt.
 	dueRequest
 	causes
 )
@@ -99,10 +98,11 @@ func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 // Fails reports whether the last attempt failed or RRsets are refused.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
-// LoadState sets the stored state. It adds the unsaved intent of this process, me, unless another worker has begun.
+// LoadState sets the stored state. It adds the unsaved intent of this process, named me, unless another worker has
+// begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
-	m.refused.aside, m.refused.remaining = nil, nil
+	m.refused.unlisted, m.refused.remaining = nil, nil
 	m.drift.rrsets = map[delivery.RRsetKey]bool{}
 	for _, key := range state.Drift {
 		m.drift.rrsets[key] = true
@@ -121,7 +121,7 @@ func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved
 // state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent drops the holder, or keeps me while a repeat is due.
+// freeIntent drops the holder. While a repeat is due, the holder is me.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -133,8 +133,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt if nothing changes before, zero for none. Causes already due at began do
-// not count: the last attempt dealt with them, or they wait for a change.
+// Wake returns the time of the next attempt if nothing changes before, zero for none. Causes already due at the time
+// began do not count: the last attempt dealt with them, or they wait for a change.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

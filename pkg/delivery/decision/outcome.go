@@ -20,8 +20,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only if State differs from the
-	// stored state.
+	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only for a changed State.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -50,7 +49,7 @@ const onTheirWay = "servers have not confirmed the serial yet"
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer returns the result of a delivery from the provider's report and error.
+// RecordAnswer returns the result of a delivery from the provider's answer.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -60,7 +59,7 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 			err = e
 		}
 	}
-	report.Failed = m.addAside(t.Plans, report.Failed, err == nil)
+	report.Failed = m.addUnlisted(t.Plans, report.Failed, err == nil)
 	plan := t.Plans[0]
 	if err == nil {
 		return m.recordSuccess(f, t, plan, report)
@@ -103,7 +102,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry returns zero for a permanent error without RetryAfter: the delivery waits for a change.
+// scheduleRetry returns zero for a permanent error without RetryAfter: then the delivery waits for a change.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -114,7 +113,7 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 
 func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
-		// An intent for the whole zone does not reach back to removed RRsets, so the whole change is retried.
+		// An intent for the whole zone does not name removed RRsets, so the whole change is retried.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 	f.Worked = true
@@ -146,7 +145,7 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 // maxRefusedOctets bounds the names and messages of State.Refused, written with each delivered change.
 const maxRefusedOctets = 32 << 10
 
-// keepRefused has an order stable across attempts, so that a retry writes nothing.
+// The order is stable across attempts, so that a retry writes nothing.
 func keepRefused(failed []delivery.Failure) (refused []delivery.Failure, digests []uint64) {
 	failed = slices.DeleteFunc(slices.Clone(failed), func(f delivery.Failure) bool { return f.Err == nil })
 	slices.SortFunc(failed, func(a, b delivery.Failure) int {
@@ -211,7 +210,7 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	describeFailure(next, e, f.Now)
 	// Refused RRsets do not delay a change of the zone, and its delivery does not move their retry. Only a newly
 	// refused RRset resets the retry.
-	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.owed[failure.Key()] }) {
+	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmed[failure.Key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueRefused)
 	}
@@ -223,17 +222,17 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// A comparison that fell due meanwhile follows at once.
+// confirmDrift sets Again if a comparison became due during the attempt.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
 		remain[failure.Key()] = true
 	}
-	mended := func(key delivery.RRsetKey) bool { return !remain[key] }
+	repaired := func(key delivery.RRsetKey) bool { return !remain[key] }
 	if next.Drifted.Status == delivery.True {
-		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), mended))
+		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), repaired))
 	}
-	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return mended(key) })
+	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return repaired(key) })
 	if f.compared {
 		next.Request = f.Zone.Request
 	} else if m.requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
@@ -245,31 +244,31 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
-		// Until the repeat this process stays the holder: another worker taking over has to repeat too.
+		// This process stays the holder, so that another worker taking over repeats too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var owed []delivery.RRsetKey // Owed after the repeat too; unlisted if the fence was not called.
+		var unconfirmed []delivery.RRsetKey // owed after the repeat too; unlisted if the fence was not called
 		for _, failure := range failed {
-			owed = append(owed, failure.Key())
+			unconfirmed = append(unconfirmed, failure.Key())
 		}
-		kept.RRsets, kept.Unlisted = addRRsets(owed, kept.Unlisted, kept.RRsets)
+		kept.RRsets, kept.Unlisted = addRRsets(unconfirmed, kept.Unlisted, kept.RRsets)
 		if len(kept.RRsets) > maxListed {
 			kept.From, kept.RRsets = 0, kept.RRsets[:maxListed]
 		}
 		next.Intent = &kept
 	case len(failed) > 0:
-		next.Intent = m.setAside(t, plan.Serial, failed, f.Now)
+		next.Intent = m.keepUnlisted(t, plan.Serial, failed, f.Now)
 	default:
 		next.Intent = nil
 	}
 	if next.Intent == nil || !next.Intent.Unlisted || next.Intent.Holder != "" {
-		m.refused.aside, m.refused.remaining = nil, nil
+		m.refused.unlisted, m.refused.remaining = nil, nil
 	}
 }
 
-// loseZone prepares the next plan to write the whole zone: a new zone at the provider is empty. The intent keeps the
-// earliest serial, in case the old zone comes back.
+// loseZone makes the next plan write the whole zone, because a recreated zone at the provider is empty. The intent
+// keeps the earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -284,7 +283,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 }
 
 // RecordComparison returns the result of a comparison. If the provider needs a repair, it sets f.Repair and adds the
-// RRsets to those owed.
+// RRsets to the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -300,8 +299,10 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// A refused RRset is missing, and Ready reports it. It is drift only if it was drift before.
-	owed := m.listOwed()
-	refused := func(set delivery.RRset) bool { return owed[set.Key()] && !slices.Contains(m.State.Drift, set.Key()) }
+	unconfirmed := m.listUnconfirmed()
+	refused := func(set delivery.RRset) bool {
+		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
+	}
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
@@ -312,11 +313,11 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	f.Repair = true
 	intent := delivery.Intent{Serial: at, From: at, Time: f.Now}
 	if m.State.Intent != nil {
-		intent, f.owed = *m.State.Intent, owed
+		intent, f.unconfirmed = *m.State.Intent, unconfirmed
 	}
 	// The repair retries even permanently refused RRsets.
-	if m.knowsAside() {
-		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return owed[key] }))
+	if m.hasUnlisted() {
+		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
 		m.State.Serial, m.State.Hash = 0, ""
 	} else {
@@ -345,8 +346,6 @@ func (m *Memory) countDrift(f *Facts, drift delivery.Drift) {
 	m.drift = driftCount{now, len(drift.Foreign), true}
 }
 
-// notCompared returns the result of a failed comparison. Ready changes only if the provider has lost the zone, or the
-// class has no usable server.
 func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
@@ -376,8 +375,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// reportComparison stores the end of a comparison only after a request, or with news. A provider still holding the
-// zone is no news.
+// reportComparison stores the end of a comparison only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // Servers may come and go.
@@ -391,7 +389,7 @@ func (m *Memory) reportComparison(f *Facts) Result {
 }
 
 // A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
-// attempts of this process in a row: a server being rebuilt or loading its zones has it again before that.
+// attempts of this process in a row: a server being rebuilt or loading its zones has the zone again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -432,15 +430,15 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state of an attempt ended between two calls. owed reports whether to store that: no call
-// is in flight, so the next worker need not wait.
-func (m *Memory) StateStopped(f *Facts) (next delivery.State, owed bool) {
+// StateStopped returns the state after the Loop stopped an attempt. owed reports whether to store it: no call is in
+// flight, so the next worker need not wait.
+func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload of the state after an error of the store, sooner after a refusal of the fence.
+// RetryStore schedules a reload of the state after an error of the store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -455,16 +453,16 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 // InheritState continues from the state of another class with the same target.
-func (m *Memory) InheritState(f *Facts, theirs delivery.State) {
+func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// Changes begun by the other class without an intent are among those of the zone since theirs.Serial.
-	intent := delivery.Intent{Serial: theirs.Serial, From: theirs.Serial, Time: f.Began, Unlisted: true}
-	if theirs.Intent != nil {
-		if intent = *theirs.Intent; intent.Holder != "" {
+	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
+	if inherited.Intent != nil {
+		if intent = *inherited.Intent; intent.Holder != "" {
 			intent.Holder, m.due[dueRepeat] = "", f.Began.Add(f.RepeatAfter)
 		}
 	}
 	state := &m.State
-	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = theirs.Zone, theirs.Target, theirs.Serial, theirs.Hash, &intent
+	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = inherited.Zone, inherited.Target, inherited.Serial, inherited.Hash, &intent
 }
 
 func nameTaken(zone name.Name) *delivery.Error {
@@ -487,7 +485,7 @@ func newCondition(status delivery.Status, reason delivery.Reason, message string
 }
 
 func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
-	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Said: e.Said, Time: since}
+	s.Error = &delivery.StateError{Reason: e.Reason, Code: e.Code, Message: e.Message, Detail: e.Detail, Time: since}
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 

@@ -12,43 +12,43 @@ import (
 )
 
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
-// nevertheless. If the provider may have earlier data in place of all unlisted RRsets, they are among the changes
-// since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker loading the state writes the whole
-// zone once. The worker with all RRsets set aside in memory retries maxPerAttempt in an attempt, so a change of the
-// zone waits for no more calls than that.
+// nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
+// changes since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker that loads the state writes
+// the whole zone once. The worker with all refused RRsets in memory retries maxPerAttempt of them in an attempt, so
+// that a change of the zone waits for no more calls.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
 
-// knowsAside reports whether this process knows all RRsets set aside, and the rest of the zone is confirmed.
-func (m *Memory) knowsAside() bool {
-	return m.refused.aside != nil && m.State.Serial != 0 && m.State.Intent != nil
+// hasUnlisted reports whether this process has all refused RRsets in memory, and the rest of the zone is confirmed.
+func (m *Memory) hasUnlisted() bool {
+	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
 
-func (m *Memory) listOwed() map[delivery.RRsetKey]bool {
-	owed := map[delivery.RRsetKey]bool{}
-	if m.knowsAside() {
-		for key := range m.refused.aside {
-			owed[key] = true
+func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
+	unconfirmed := map[delivery.RRsetKey]bool{}
+	if m.hasUnlisted() {
+		for key := range m.refused.unlisted {
+			unconfirmed[key] = true
 		}
 	} else if intent := m.State.Intent; intent != nil {
 		for _, key := range intent.RRsets {
-			owed[key] = true
+			unconfirmed[key] = true
 		}
 	}
-	return owed
+	return unconfirmed
 }
 
-// roundState returns the state to plan from: its intent lists the next maxPerAttempt of the RRsets set aside.
+// roundState returns the state to plan from. Its intent lists the next maxPerAttempt refused RRsets.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
-	if !m.knowsAside() {
+	if !m.hasUnlisted() {
 		return state
 	}
 	if len(m.refused.remaining) == 0 {
-		m.refused.remaining = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
+		m.refused.remaining = slices.SortedFunc(maps.Keys(m.refused.unlisted), delivery.RRsetKey.Compare)
 	}
 	retried := m.refused.remaining[:min(maxPerAttempt, len(m.refused.remaining))]
 	state.Intent = &delivery.Intent{Serial: state.Intent.Serial, From: state.Earliest(), RRsets: retried}
@@ -59,15 +59,15 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
 		again[key] = true
-		m.refused.aside[key] = delivery.Errorf(delivery.ReasonServerError, "the provider does not have it any more; it is delivered again")
+		m.refused.unlisted[key] = delivery.Errorf(delivery.ReasonServerError, "the provider does not have it any more; it is delivered again")
 	}
 	others := slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return again[key] })
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// carriedOut: the planned RRsets were answered.
-func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
-	if !m.knowsAside() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
+// addUnlisted adds the refused RRsets not retried. carriedOut: the provider answered for the planned RRsets.
+func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
+	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
 	}
 	answered := map[delivery.RRsetKey]bool{}
@@ -82,7 +82,7 @@ func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carr
 		}
 		m.refused.remaining = slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return answered[key] })
 	}
-	for key, err := range m.refused.aside {
+	for key, err := range m.refused.unlisted {
 		if !answered[key] {
 			failed = append(failed, delivery.Failure{Name: key.Name, Type: key.Type, Err: err})
 		}
@@ -91,7 +91,7 @@ func (m *Memory) addAside(plans []delivery.Plan, failed []delivery.Failure, carr
 	return failed
 }
 
-// newRefusal is permanent if all refusals are, with the shortest RetryAfter.
+// The sum is permanent if all refusals are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -55,25 +55,25 @@ func (s *story) Next() []string {
 		s.f.View = &decision.View{FQDN: s.Snapshot.FQDN(), Serial: s.Snapshot.Serial(), Hash: s.Snapshot.Hash}
 	}
 	s.m.BeginAttempt(&s.f)
-	var said []string
+	var messages []string
 	for range 20 {
 		s.f.Claims = decision.Claims{Awaited: s.Awaited, Given: s.Given, Replaced: s.Replaced}
 		s.m, s.act = decision.Next(s.m, &s.f)
 		if line := s.describeAction(); s.act.Do != decision.DoLoad && s.act.Do != decision.DoClaim {
-			said = append(said, line)
+			messages = append(messages, line)
 		}
-		if !s.carryOut() {
-			return said
+		if !s.performAction() {
+			return messages
 		}
 	}
-	panic("invariant: decides for ever: " + strings.Join(said, "\n"))
+	panic("invariant: decides for ever: " + strings.Join(messages, "\n"))
 }
 
 func (s *story) continueAttempt() []string {
 	s.m, s.act = decision.Next(s.m, &s.f)
-	said := s.describeAction()
-	s.carryOut()
-	return []string{said}
+	message := s.describeAction()
+	s.performAction()
+	return []string{message}
 }
 
 func (s *story) describeAction() string {
@@ -143,7 +143,7 @@ func (s *story) saveState(next delivery.State) {
 }
 
 // more is false when the attempt has ended.
-func (s *story) carryOut() (more bool) {
+func (s *story) performAction() (more bool) {
 	m, f := &s.m, &s.f
 	switch s.act.Do {
 	case decision.DoLoad:
@@ -171,17 +171,17 @@ func (s *story) carryOut() (more bool) {
 }
 
 func (s *story) concludeAttempt(done decision.Result) string {
-	said := string(done.Event.Outcome)
+	message := string(done.Event.Outcome)
 	if !done.Unsaved {
 		s.saveState(done.State)
 	}
 	if done.Event.Recovered {
-		said += ", recovered"
+		message += ", recovered"
 	}
 	for _, failure := range done.Event.Failed {
-		said += fmt.Sprintf(", %s is refused", failure.Key())
+		message += fmt.Sprintf(", %s is refused", failure.Key())
 	}
-	return said
+	return message
 }
 
 func (s *story) Confirmed(failed ...delivery.Failure) []string {
@@ -198,16 +198,16 @@ func (s *story) Unasked() { s.unasked() }
 func (s *story) Answer(report delivery.Report, err error) []string {
 	m, f := &s.m, &s.f
 	f.Now = s.Now
-	var said string
+	var message string
 	switch s.act.Do {
 	case decision.DoDeliver:
-		said = s.concludeAttempt(m.RecordAnswer(f, s.tried, report, err))
+		message = s.concludeAttempt(m.RecordAnswer(f, s.tried, report, err))
 	case decision.DoRemove:
-		said = s.concludeRemoval(err)
+		message = s.concludeRemoval(err)
 	default:
 		return []string{"the provider was asked nothing"}
 	}
-	return []string{said}
+	return []string{message}
 }
 
 func (s *story) concludeRemoval(err error) string {
@@ -223,9 +223,9 @@ func (s *story) concludeRemoval(err error) string {
 }
 
 func (s *story) forget(absent name.Name) string {
-	said := s.concludeAttempt(s.m.ForgetDelivery(&s.f, absent))
+	message := s.concludeAttempt(s.m.ForgetDelivery(&s.f, absent))
 	s.Stored, s.withdrawnNow = delivery.State{}, true
-	return said
+	return message
 }
 
 func (s *story) Compared(drift delivery.Drift, err error) []string {
@@ -234,14 +234,14 @@ func (s *story) Compared(drift delivery.Drift, err error) []string {
 	}
 	s.f.Now = s.Now
 	done := s.m.RecordComparison(&s.f, drift, err)
-	said := "the same"
+	message := "the same"
 	if !done.Untold {
-		said = s.concludeAttempt(done)
+		message = s.concludeAttempt(done)
 	}
 	if s.f.Repair {
-		return append([]string{said}, s.continueAttempt()...)
+		return append([]string{message}, s.continueAttempt()...)
 	}
-	return []string{said}
+	return []string{message}
 }
 
 func (s *story) Wake() string {

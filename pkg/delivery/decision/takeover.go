@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// mine: there is nothing to take over.
+// nextForeign takes over another worker's intent; mine is true if there is none.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -29,8 +29,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns nil for none. A worker of an already confirmed zone records no intent; the result then is one
-// from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns nil for none. A worker of an already confirmed zone records no intent; then the result is an
+// intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -46,18 +46,18 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver makes another worker's intent the current one. It returns that intent, or nil if it was taken over before
-// or no call of the other worker is in flight (quiet). A repeat is scheduled to overwrite calls arriving late.
-// touched are the RRsets changed since the confirmation, if no intent was recorded; nil if unknown. With once, late
-// calls write the present content, and no repeat is needed.
+// TakeOver makes another worker's intent the current intent, and schedules a repeat to overwrite calls arriving late.
+// It returns the intent, or nil if it was taken over before, or no call of the other worker is in flight (quiet).
+// touched has the RRsets changed since the confirmation, if no intent was recorded; nil if unknown. If once is set,
+// late calls write the present content, and no repeat is needed.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// Scheduled once: frequent failures would otherwise postpone the repeat forever. If the other worker began
-		// from intent.Serial, its calls have the content of that serial, and only later changes are overwritten.
+		// The repeat is scheduled once: frequent failures would otherwise postpone it forever. If the other worker
+		// began from intent.Serial, its calls have the content of that serial, and only later changes are overwritten.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

@@ -19,11 +19,11 @@ type Tried struct {
 	Intent delivery.Intent
 	Repeat bool
 	// owed are the RRsets refused before.
-	before delivery.State
-	owed   map[delivery.RRsetKey]bool
+	before      delivery.State
+	unconfirmed map[delivery.RRsetKey]bool
 }
 
-// PlanDelivery plans a delivery. makePlans returns the plans from a state to the zone.
+// PlanDelivery plans a delivery. makePlans returns the plans that lead from a state to the zone.
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.roundState())
@@ -37,7 +37,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		intent.From = m.State.Serial
 	}
 	intent.RRsets, intent.Unlisted = halfWritten(m.State.Intent, plans...)
-	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.knowsAside()
+	intent.Unlisted = intent.Unlisted || intent.From == 0 || m.hasUnlisted()
 	if repeat && m.takeover.whole {
 		state := m.State
 		state.Serial = 0
@@ -46,19 +46,19 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 		}
 	}
 	for n := range plans {
-		if plans[n].Delivered = m.State.Serial != 0; m.knowsAside() {
-			plans[n].Owed = slices.SortedFunc(maps.Keys(m.refused.aside), delivery.RRsetKey.Compare)
+		if plans[n].Delivered = m.State.Serial != 0; m.hasUnlisted() {
+			plans[n].Unconfirmed = slices.SortedFunc(maps.Keys(m.refused.unlisted), delivery.RRsetKey.Compare)
 		}
 	}
-	t := Tried{Plans: plans, Intent: intent, Repeat: repeat, before: m.State, owed: f.owed}
+	t := Tried{Plans: plans, Intent: intent, Repeat: repeat, before: m.State, unconfirmed: f.unconfirmed}
 	if m.State.Intent != nil && !f.compared {
-		t.owed = m.listOwed()
+		t.unconfirmed = m.listUnconfirmed()
 	}
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. With covered, it need not be stored: another worker finds
-// half-written RRsets among the changes since the stored serial.
+// StateDelivering returns the state during the delivery. If covered, the state need not be stored: another worker finds
+// the half-written RRsets among the changes since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -67,18 +67,18 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// setAside keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
-func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
-	m.refused.aside = map[delivery.RRsetKey]*delivery.Error{}
+// The intent keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
+func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
+	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
-		m.refused.aside[failure.Key()] = failure.Err
+		m.refused.unlisted[failure.Key()] = failure.Err
 	}
 	earlier, fresh := t.splitFailed(failed)
 	intent := &delivery.Intent{Serial: at, From: at, Time: now, RRsets: slices.Concat(fresh, earlier)}
 	if len(earlier) > 0 {
 		intent.From = t.before.Earliest()
 	}
-	if len(m.refused.aside) > maxListed {
+	if len(m.refused.unlisted) > maxListed {
 		intent.Unlisted = true
 		if len(fresh) > maxListed {
 			intent.From, intent.RRsets = 0, slices.Concat(earlier, fresh)
@@ -89,7 +89,7 @@ func (m *Memory) setAside(t Tried, at serial.Serial, failed []delivery.Failure, 
 	return intent
 }
 
-// In place of earlier the provider may have data known from the history, in place of fresh none.
+// In place of an earlier RRset the provider may have data known from the history, in place of a fresh RRset none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -105,10 +105,10 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 			}
 		}
 	}
-	// An owed RRset without history was never at the provider.
+	// A refused RRset without history was never at the provider.
 	lags := t.before.Earliest() != t.before.Serial
 	for _, failure := range failed {
-		if key := failure.Key(); had[key] && (lags || !t.owed[key]) {
+		if key := failure.Key(); had[key] && (lags || !t.unconfirmed[key]) {
 			earlier = append(earlier, key)
 		} else {
 			fresh = append(fresh, key)
@@ -117,7 +117,8 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	return earlier, fresh
 }
 
-// splitZoneless returns nil if the provider accepted an RRset, or was asked only for RRsets refused before.
+// splitZoneless returns the error of a provider that refuses every RRset for want of the zone; nil if asked only for
+// RRsets refused before.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
@@ -133,7 +134,7 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 			if !refused {
 				return nil
 			}
-			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.owed[set.Key()]) {
+			if e != nil && e.Reason == delivery.ReasonZoneNotFound && (plan.Changes == nil || !t.unconfirmed[set.Key()]) {
 				zoneless = e
 			}
 		}
@@ -141,8 +142,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of intent, which may be nil, and of all changes. If they exceed maxListed, or a plan
-// has no changes, it returns those of intent and true.
+// halfWritten returns the RRsets of the intent, which may be nil, and of all changes. If they exceed maxListed, or a
+// plan has no changes, it returns those of the intent and true.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets
@@ -159,7 +160,6 @@ func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []deli
 	return addRRsets(rrsets, false, changed)
 }
 
-// addRRsets returns rrsets and true if the sorted union exceeds maxListed.
 func addRRsets(rrsets []delivery.RRsetKey, unlisted bool, more []delivery.RRsetKey) ([]delivery.RRsetKey, bool) {
 	all := slices.Concat(rrsets, more)
 	slices.SortFunc(all, delivery.RRsetKey.Compare)

@@ -25,12 +25,12 @@ func (e *LocalAddressError) Error() string {
 	return fmt.Sprintf("%s is %s address; a class connects to it only with spec.allowLocalAddresses: true", e.Address, e.Kind)
 }
 
-// New returns a dialer for TCP and UDP. With allowLocal the dialer connects anywhere.
+// New returns a dialer for TCP and UDP. Only with allowLocal it connects to local addresses.
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Called with each resolved address just before the connect: decimal addresses, changing names and aliases of
-		// localhost are resolved by then.
+		// Control is called with each resolved address just before the connect: decimal addresses, changing names and
+		// aliases of localhost are resolved by then.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -48,7 +48,7 @@ func AsLocal(err error) (*LocalAddressError, bool) {
 	return local, errors.As(err, &local)
 }
 
-// metadata has addresses of cloud credentials.
+// metadata has addresses of metadata services, with cloud credentials.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
@@ -56,10 +56,10 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future ones.
+// amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks with an embedded IPv4 address, and the possible positions of its octets.
+// carriers are IPv6 networks whose addresses contain an IPv4 address; "at" has the positions of its octets.
 var carriers = []struct {
 	network netip.Prefix
 	at      [4]int
@@ -72,8 +72,8 @@ var carriers = []struct {
 	{rfc8215, [4]int{9, 10, 11, 12}, false},
 	{rfc8215, [4]int{12, 13, 14, 15}, false},
 	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, false},    // 6to4, RFC 3056
-	{netip.MustParsePrefix("2001::/32"), [4]int{4, 5, 6, 7}, false},    // Teredo, RFC 4380: its server
-	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, true}, // and its client
+	{netip.MustParsePrefix("2001::/32"), [4]int{4, 5, 6, 7}, false},    // Teredo, RFC 4380: the server
+	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, true}, // and the client
 	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, false},    // IPv4-compatible, RFC 4291
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, false},
 }
@@ -110,7 +110,7 @@ func Check(address netip.Addr) error {
 			return &LocalAddressError{Address: address, Kind: kind}
 		}
 	}
-	// ISATAP (RFC 5214 §6.1) has its mark in the interface identifier, below any prefix.
+	// An ISATAP address (RFC 5214 §6.1) has a mark in the interface identifier, below any prefix.
 	if octets[8]&^2 == 0 && octets[9] == 0 && octets[10] == 0x5e && octets[11] == 0xfe {
 		if kind := kindOf(netip.AddrFrom4([4]byte(octets[12:]))); kind != "" {
 			return &LocalAddressError{Address: address, Kind: kind}

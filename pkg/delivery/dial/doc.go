@@ -1,13 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dial connects to addresses named in classes, except those of this machine and its cloud.
+// Package dial connects to the servers named in classes, but not to addresses of this machine or of its cloud's
+// metadata services.
 //
-// It promises: (1) The checked address is the one connected to: the check follows the resolution, for each address of
-// a name and each connection, so a name that resolves differently later gains nothing. (2) An IPv4 address is found
-// in every IPv6 form. (3) A refusal is a *LocalAddressError, and no packet is sent.
+// Guarantees: (1) The checked address is the connected address: the check follows the resolution, for each address of a
+// name and each connection, so a name that resolves differently later gains nothing. (2) An IPv4 address is found in
+// every IPv6 form. (3) A refusal is a *LocalAddressError, and no packet is sent.
 //
-// It does not know classes, protocols or networks. Addresses inside a cluster are ordinary.
+// Out of scope: classes, protocols and networks. Addresses inside a cluster are ordinary.
 //
 // Read dial.go.
 package dial

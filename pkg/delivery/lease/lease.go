@@ -18,23 +18,24 @@ import (
 // stall bounds the time of a provider's method without a call of the fence.
 const stall = 5 * time.Minute
 
-// ErrConflict means that another worker wrote the state after it was loaded. Nothing was changed.
+// ErrConflict means that another worker wrote the state after it was loaded. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
 // Store keeps states, and is safe for concurrent use with different Keys.
 type Store interface {
-	// Load reads the present state, past every cache: the fence depends on it. A missing delivery is the zero State,
-	// no error.
+	// Load reads the present state, not from a cache, because the fence depends on it. A missing delivery is the zero
+	// State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
 	// Save writes a state and returns the new version. An empty Version creates the delivery. With data at the
-	// provider, a delivery keeps the Zone from being deleted (S8.4). ErrConflict: the stored version is not
-	// state.Version, or only one of the two exists.
+	// provider, a delivery keeps the Zone from being deleted (S8.4). Save returns ErrConflict if the stored version is
+	// not state.Version, or only one of the two exists.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
 	// Delete deletes the state after the data was removed or retained (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery: the intent, and the fence before each call outside (F22).
+// Lease is the right of an attempt to write a delivery: the intent, and the fence before each write at the provider
+// (F22).
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
@@ -53,15 +54,15 @@ type Lease struct {
 	watch          *time.Timer
 }
 
-// PrepareFence prepares the fence for the calls described by next.
+// PrepareFence sets the state to store in the first PassFence, unless covered.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the Fence of an attempt. The first call records the intent, so that a later worker knows the RRsets
-// possibly half written; every further call checks the intent (F22). A covered worker only checks its own
+// PassFence is the delivery.Fence of an attempt. The first call records the intent, so that a later worker knows the
+// RRsets possibly half written; every further call checks the intent (F22). A covered worker only checks its own
 // confirmation (State.Holder). The check of the store comes last, directly before the provider's call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
@@ -92,7 +93,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.err
 }
 
-// RunWatched runs f, and calls stop if f does not call the fence for too long.
+// RunWatched runs f, and calls stop if f does not call the fence for five minutes.
 func (l *Lease) RunWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stall, stop)
@@ -106,7 +107,7 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError returns the error of the fence, and whether a call may have gone out before.
+// FenceError returns the error of the fence, and whether the provider may have been called before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +151,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a state. A conflict with a write that left intent, holder and serial alone, such as a write of
-// labels, is retried. A conflict with another worker is ErrFenced.
+// SaveState stores a state. After a conflict with a write of something else, such as labels, SaveState tries again. A
+// conflict with another worker's write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
@@ -180,7 +181,7 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	return nil
 }
 
-// ReadState returns the present state, of this delivery or of another class of the zone.
+// ReadState returns the stored state, of this delivery or of another class of the zone.
 func (l *Lease) ReadState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
@@ -196,7 +197,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// Stopping the Loop does not end a call of the Store: results must be stored.
+// boundStoring keeps a call of the Store running when the Loop stops, because results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

@@ -28,20 +28,20 @@ func (s *oneState) Save(_ context.Context, _ delivery.Key, state delivery.State)
 }
 
 // If another worker has recorded more pending RRsets meanwhile, a save fails instead of a retry that would drop them.
-func TestLease_savesOverNothingThatIsOwed(t *testing.T) {
+func TestLease_overwritesNothingUnconfirmed(t *testing.T) {
 	lost := delivery.RRsetKey{Name: name.MustParse("a.example.org."), Type: 1}
 	also := delivery.RRsetKey{Name: name.MustParse("b.example.org."), Type: 1}
-	owed := &delivery.Intent{Serial: 1, From: 1, RRsets: []delivery.RRsetKey{lost}}
-	loaded := delivery.State{Version: "1", Serial: 1, Holder: "one", Intent: owed}
+	pending := &delivery.Intent{Serial: 1, From: 1, RRsets: []delivery.RRsetKey{lost}}
+	loaded := delivery.State{Version: "1", Serial: 1, Holder: "one", Intent: pending}
 	for what, test := range map[string]struct {
-		owed []delivery.RRsetKey
-		want error
+		pending []delivery.RRsetKey
+		want    error
 	}{
 		"the labels of the object": {[]delivery.RRsetKey{lost}, nil},
 		"what is owed of the zone": {[]delivery.RRsetKey{lost, also}, delivery.ErrFenced},
 	} {
 		store := &oneState{loaded}
-		store.Version, store.Intent = "2", &delivery.Intent{Serial: 1, From: 1, RRsets: test.owed}
+		store.Version, store.Intent = "2", &delivery.Intent{Serial: 1, From: 1, RRsets: test.pending}
 		l := Lease{Store: store, Grace: time.Second, Memory: &decision.Memory{Stored: loaded, State: loaded}}
 		if err := l.SaveState(t.Context(), loaded); !errors.Is(err, test.want) || err == nil != (test.want == nil) {
 			t.Errorf("%s changed: %v, want %v", what, err, test.want)

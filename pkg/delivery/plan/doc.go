@@ -1,14 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan makes the plans of a provider: from the state of a delivery to the zone's content, and for the
-// removal of a zone.
+// Package plan computes the plans for a provider: the writes that lead from the state of a delivery to the zone's
+// content, or remove a zone.
 //
-// It promises: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is
-// marked Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far back as the history
-// reaches.
+// Guarantees: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is marked
+// Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far back as the history reaches.
 //
-// It reads zones and their history and writes nothing. It does not know the memory or the schedule of deliveries.
+// Out of scope: writes, and the memory and schedule of deliveries.
 //
 // Read Source and MakePlans in plan.go.
 package plan

@@ -16,18 +16,18 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Source reads the zones for plans.
+// Source reads the content and history of zones for plans.
 type Source struct {
-	// Views holds the zones. Settled content is delivered (S7.2).
+	// Views has the zones of this process; their settled content is delivered (S7.2).
 	Views *zoneview.Set
-	// History returns the changes of each serial after since up to until, for serials too old for Views; nil for no
-	// such source. An error wraps zoneview.ErrTrimmed if not kept any more.
+	// History returns the changes of each serial after since up to until, for serials too old for Views. An error wraps
+	// zoneview.ErrTrimmed if they are not kept any more. History may be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left returns the RRsets of an ended zone since a serial (S3.7); nil if unknown.
+	// Left returns the RRsets that an ended zone had at the serial or later (S3.7); nil if unknown.
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the settled content, or the content at zone.Frozen; nil for none.
+// FindDeliverable returns the zone's settled content, or its content at zone.Frozen; nil for none.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -57,7 +57,7 @@ func (s Source) readChanges(ctx context.Context, uid string, since, until serial
 	return changes, err
 }
 
-// PlanZone returns the plan of a whole zone. The caller adds CallTimeout and Servers.
+// PlanZone returns the plan of a whole zone, without CallTimeout and Servers.
 func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	soa := snapshot.SOA()
 	return delivery.Plan{
@@ -67,7 +67,7 @@ func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	}
 }
 
-func listOwed(i *delivery.Intent) []delivery.RRsetKey {
+func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	if i.Unlisted {
 		return nil
 	}
@@ -93,17 +93,17 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		}
 		return []delivery.Plan{plan}, nil
 	}
-	plan.Uncertain, plan.Owed = true, listOwed(intent)
-	stood := map[delivery.RRsetKey][]dns.Entry{}
+	plan.Uncertain, plan.Unconfirmed = true, listUnconfirmed(intent)
+	former := map[delivery.RRsetKey][]dns.Entry{}
 	history, err := s.readChanges(ctx, plan.UID, state.Earliest(), plan.Serial)
 	switch {
 	case err == nil:
-		stood = undoChanges(snapshot, history)
+		former = undoChanges(snapshot, history)
 		plan.History = slices.Concat([]dns.Change{}, history)
 	case !errors.Is(err, zoneview.ErrTrimmed):
 		return nil, err
 	}
-	touched, known := maps.Clone(stood), err == nil
+	touched, known := maps.Clone(former), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
 		// Only the listed RRsets may still be as they were at From.
 		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
@@ -113,21 +113,21 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 		touched, known = undoChanges(snapshot, changes), err == nil
 	}
 	for _, key := range intent.RRsets {
-		if before, ok := stood[key]; ok {
+		if before, ok := former[key]; ok {
 			touched[key] = before
 		} else if _, ok := touched[key]; !ok && plan.Zone.Encloses(key.Name) {
 			touched[key] = snapshot.Lookup(key.Name, key.Type)
 		}
 	}
-	owed := toChanges(snapshot, touched)
+	unconfirmed := toChanges(snapshot, touched)
 	if known && state.Serial != 0 && intent.From != 0 {
-		plan.Changes = owed
+		plan.Changes = unconfirmed
 		return []delivery.Plan{plan}, nil
 	}
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
-	// All has the RRsets to write; only removals are left.
-	removed := slices.DeleteFunc(owed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
+	// All has the RRsets to write, so only removals are left.
+	removed := slices.DeleteFunc(unconfirmed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []delivery.Plan{plan}, nil
 	}
@@ -136,7 +136,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
-// readDifference returns no nil without an error.
+// readDifference returns nil only with an error.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
@@ -179,8 +179,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil after an intent, or if
-// unknown. once: no RRset was changed more than once. The other worker writes differences from there, so its write of
-// an RRset changed once is the present content.
+// unknown. once: no RRset was changed more than once. That worker writes differences from there, so its write of an
+// RRset changed once is the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -206,7 +206,6 @@ func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot 
 	return keys, once
 }
 
-// toChanges returns no nil.
 func toChanges(snapshot *zoneview.Snapshot, before map[delivery.RRsetKey][]dns.Entry) []delivery.Change {
 	changes := make([]delivery.Change, 0, len(before))
 	for _, key := range slices.SortedFunc(maps.Keys(before), delivery.RRsetKey.Compare) {
@@ -225,14 +224,14 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval returns the plan to remove the zone in state. Without a snapshot of that name it has only the RRsets in
-// left and in the intent. The provider removes those, and RRsets known there to be ours.
+// PlanRemoval returns the plan to remove the zone in the state. Without a snapshot of that name the plan has only the
+// RRsets in left and in the intent; the provider removes them, and RRsets that it knows to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone
 	plan := delivery.Plan{Zone: zone, UID: uid, Serial: state.Serial, Hash: state.Hash, Since: state.Serial, Uncertain: true,
 		Delivered: state.Serial != 0, All: func(func(delivery.RRset) bool) {}}
-	plan.Owed = []delivery.RRsetKey{}
+	plan.Unconfirmed = []delivery.RRsetKey{}
 	touched := map[delivery.RRsetKey]bool{}
 	touch := func(keys []delivery.RRsetKey) {
 		for _, key := range keys {
@@ -240,7 +239,7 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 		}
 	}
 	if state.Intent != nil {
-		plan.Owed = listOwed(state.Intent)
+		plan.Unconfirmed = listUnconfirmed(state.Intent)
 		touch(state.Intent.RRsets)
 	}
 	if snapshot == nil || snapshot.FQDN() != zone {
@@ -294,7 +293,6 @@ func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []d
 	return keys
 }
 
-// changesAway returns removals, never nil.
 func changesAway(touched map[delivery.RRsetKey]bool) []delivery.Change {
 	changes := []delivery.Change{}
 	for _, key := range slices.SortedFunc(maps.Keys(touched), delivery.RRsetKey.Compare) {

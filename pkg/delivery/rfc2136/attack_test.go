@@ -55,45 +55,45 @@ func TestAttack39_56_aHostilePrimary(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		first := makeZone(t, "www 60 A 192.0.2.1", "mail 60 A 192.0.2.2")
 		deliverPlan(t, s.makeProvider(t), first.planFull(1))
-		stands := []string{"www.example.org. 60 A 192.0.2.1", "mail.example.org. 60 A 192.0.2.2"}
-		told := func(lines ...string) *Provider {
+		existing := []string{"www.example.org. 60 A 192.0.2.1", "mail.example.org. 60 A 192.0.2.2"}
+		hostile := func(lines ...string) *Provider {
 			return must.Get(New(Config{Server: s.addr.String(), TransferServer: serveHostile(t, s, lines...), Key: keyOf(t, s.key),
 				Dial: anywhere}))(t)
 		}
 		// The missing RRsets would be added under the prerequisite of their absence, which fails: an error, and no
 		// write.
 		var e *delivery.Error
-		if _, err := told(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
+		if _, err := hostile(soa, soa).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
 			e.Reason != delivery.ReasonServerError {
 			t.Errorf("a zone that seems empty: %v", err)
 		}
-		s.expectRecords(t, stands...)
+		s.expectRecords(t, existing...)
 		// Foreign data, and names in no zone of Kubizone.
-		report := deliverPlan(t, told(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2",
+		report := deliverPlan(t, hostile(soa, "www.example.org. 60 IN A 203.0.113.1", "mail.example.org. 60 IN A 192.0.2.2",
 			"www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa), first.planFull(2))
 		if got := failedKeys(report); !slices.Equal(got, []string{"www.example.org. A Conflict"}) {
 			t.Errorf("a zone that seems another party's: %q", got)
 		}
-		drift, err := told(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).Verify(t.Context(),
-			first.planFull(2))
+		drift, err := hostile(soa, "www.example.net. 60 IN A 203.0.113.2", "other.example.org. 60 IN A 203.0.113.3", soa).
+			Verify(t.Context(), first.planFull(2))
 		if err != nil || len(drift.Foreign) != 1 || drift.Foreign[0].Name.String() != "other.example.org." || len(drift.Missing) != 2 {
 			t.Errorf("compared with names outside: %+v, %v", drift, err)
 		}
-		s.expectRecords(t, stands...)
-		if _, err := told(soa, soa).Remove(t.Context(), first.planFull(2), passFence); err != nil {
+		s.expectRecords(t, existing...)
+		if _, err := hostile(soa, soa).Remove(t.Context(), first.planFull(2), passFence); err != nil {
 			t.Errorf("withdrawn: %v", err)
 		}
-		s.expectRecords(t, stands...)
+		s.expectRecords(t, existing...)
 		for what, lines := range map[string][]string{
 			"another zone":   {"example.net. 300 IN SOA a. b. 1 1 1 1 1", "example.net. 300 IN SOA a. b. 1 1 1 1 1"},
 			"another serial": {soa, "www.example.org. 60 IN A 192.0.2.1", "example.org. 300 IN SOA ns.example.org. host.example.org. 8 3600 600 86400 300"},
 			"no SOA":         {"www.example.org. 60 IN A 203.0.113.1"},
 		} {
-			if _, err := told(lines...).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
+			if _, err := hostile(lines...).Deliver(t.Context(), first.planFull(2), passFence); !errors.As(err, &e) ||
 				e.Reason != delivery.ReasonServerError {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		s.expectRecords(t, stands...)
+		s.expectRecords(t, existing...)
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-const maxTheirs = 256
+const maxForeign = 256
 
 // maxTransfer bounds the memory of a transfer, in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone leaves out records outside the zone, and records made by a signing server.
+// fetchZone transfers the zone, without records outside it, and without those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -101,7 +101,7 @@ func (w *work) findDifferences(held contents) []delivery.Change {
 		case w.mayReplace(is, delivery.Change{Before: delivery.RRset{Name: key.Name, Type: key.Type}, After: want}):
 			changes = append(changes, delivery.Change{Before: is, After: want})
 		default:
-			w.setAsideConflict(key, "an RRset of this name and type", is)
+			w.failConflict(key, "an RRset of this name and type", is)
 		}
 	}
 	return w.dropAliasConflicts(changes, held)
@@ -117,12 +117,12 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 		}
 		seen[key] = true
 		is := held.at(key)
-		if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
+		if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
 			changes = append(changes, delivery.Change{Before: is, After: left})
 		}
 	}
-	for ours := range w.plan.All {
-		remove(delivery.Change{Before: ours, After: ours})
+	for desired := range w.plan.All {
+		remove(delivery.Change{Before: desired, After: desired})
 	}
 	for _, change := range w.plan.Changes {
 		remove(change)
@@ -130,7 +130,6 @@ func (w *work) findRemovals(held contents) []delivery.Change {
 	return changes
 }
 
-// An RRset replaced by foreign data is Differing.
 func (w *work) compareZone(held contents) delivery.Drift {
 	var d delivery.Drift
 	left := maps.Clone(held.sets)
@@ -154,7 +153,7 @@ func (w *work) compareZone(held contents) delivery.Drift {
 	return d
 }
 
-// reviseChanges revises changes whose prerequisites failed. Before is the server's RRset.
+// reviseChanges replaces changes whose prerequisites failed. Their new Before is the server's RRset.
 func (w *work) reviseChanges(changes []delivery.Change, held contents) []delivery.Change {
 	var todo []delivery.Change
 	for _, change := range changes {
@@ -163,48 +162,48 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 		switch {
 		case same(is, change.After):
 		case len(change.After.Data) == 0:
-			if left := w.subtractOurs(is, change); len(left.Data) < len(is.Data) {
+			if left := w.subtractWritten(is, change); len(left.Data) < len(is.Data) {
 				todo = append(todo, delivery.Change{Before: is, After: left})
 			}
 		case w.mayReplace(is, change):
 			todo = append(todo, delivery.Change{Before: is, After: change.After})
 		default:
-			w.setAsideConflict(key, "an RRset of this name and type", is)
+			w.failConflict(key, "an RRset of this name and type", is)
 		}
 	}
 	return w.dropAliasConflicts(todo, held)
 }
 
-// setKnownConflictsAside sets aside the changes that still conflict with the foreign data of the last comparison. A
-// single message of prerequisites checks all of that data: otherwise each change of a zone with a conflict would cost
-// a transfer.
-func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
+// failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. It
+// checks all of that data with a single message of prerequisites: otherwise each change of a zone with a conflict would
+// cost a transfer.
+func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
 	w.mu.Lock()
-	known := w.Provider.theirs[w.plan.UID]
+	known := w.Provider.foreign[w.plan.UID]
 	w.mu.Unlock()
 	ask, octets := w.newUpdate(nil), 0
 	for _, change := range changes {
-		theirs, ok := known[change.After.Key()]
+		foreign, ok := known[change.After.Key()]
 		if !ok {
 			rest = append(rest, change)
 			continue
 		}
 		conceded = append(conceded, change)
-		for _, set := range theirs {
+		for _, set := range foreign {
 			if _, twice := held.sets[set.Key()]; twice {
 				continue
 			}
-			stands := written{Change: delivery.Change{Before: set, After: delivery.RRset{Name: set.Name, Type: set.Type}}}
-			if err := stands.encodeChange(); err != nil {
+			existing := written{Change: delivery.Change{Before: set, After: delivery.RRset{Name: set.Name, Type: set.Type}}}
+			if err := existing.encodeChange(); err != nil {
 				return changes, nil
 			}
-			stands.removals = nil
+			existing.removals = nil
 			held.sets[set.Key()] = set
 			held.names[set.Name] = append(held.names[set.Name], set.Type)
-			ask.Answer = append(ask.Answer, stands.prerequisites...)
-			octets += stands.octets()
+			ask.Answer = append(ask.Answer, existing.prerequisites...)
+			octets += existing.octets()
 		}
 	}
 	if len(conceded) == 0 || octets > maxUpdate {
@@ -220,8 +219,8 @@ func (w *work) setKnownConflictsAside(ctx context.Context, changes []delivery.Ch
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// An RRset is ours if the zone had it at a serial that may be at the server, so the answer is the same after a
-// restart.
+// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server. The
+// answer is the same after a restart.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -230,36 +229,36 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 		return false
 	case w.plan.History == nil:
 		// The history is too short. Content delivered and never refused counts as ours.
-		return w.plan.Delivered && !w.owed(change.After.Key())
+		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
-	return slices.ContainsFunc(w.listVersions(change), func(ours delivery.RRset) bool { return sameData(is, ours) })
+	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// A refused or half-written RRset is either a version of ours or foreign. Other clients may have added records to any
-// other RRset, and only ours go.
-func (w *work) subtractOurs(is delivery.RRset, change delivery.Change) delivery.RRset {
+// A refused or half-written RRset is either a version of ours or foreign as a whole. To any other RRset, other clients
+// may have added records, and only ours go.
+func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
 	switch {
-	case slices.ContainsFunc(versions, func(ours delivery.RRset) bool { return sameData(is, ours) }):
+	case slices.ContainsFunc(versions, func(version delivery.RRset) bool { return sameData(is, version) }):
 		return nothing
 	case w.config.Replace && w.plan.Uncertain && w.plan.History == nil:
 		return nothing
-	case !w.config.Replace && w.owed(is.Key()):
+	case !w.config.Replace && w.isUnconfirmed(is.Key()):
 		return is
 	}
-	for _, ours := range versions {
-		is = without(is, ours)
+	for _, version := range versions {
+		is = without(is, version)
 	}
 	return is
 }
 
-// owed is true for all RRsets if there are too many to list.
-func (w *work) owed(key delivery.RRsetKey) bool {
-	return w.plan.Uncertain && (w.plan.Owed == nil || slices.Contains(w.plan.Owed, key))
+// isUnconfirmed reports whether the RRset may be refused or half written.
+func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
+	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
-// listVersions returns the earlier RRsets of the zone that may be at the server in place of a change.
+// listVersions returns the RRsets of the zone, at earlier serials, that the server may have in place of a change.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {
@@ -326,7 +325,7 @@ func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []de
 				continue
 			}
 			if key.Type == rdata.CNAME || other == rdata.CNAME {
-				w.setAsideConflict(key, "data of type "+other.String()+" at the name",
+				w.failConflict(key, "data of type "+other.String()+" at the name",
 					held.at(delivery.RRsetKey{Name: key.Name, Type: other}))
 				return true
 			}

@@ -27,27 +27,27 @@ import (
 type Config struct {
 	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer is the source of transfers, in the same form; empty: Server.
+	// TransferServer is the source of transfers, in the same form; empty means Server.
 	TransferServer string
 	// Key signs with hmac-sha256, hmac-sha384 or hmac-sha512.
 	Key transfer.Key
-	// Replace: foreign RRsets in place of the zone's are replaced. Otherwise they stay, and are a Conflict.
+	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they stay, and are a Conflict.
 	Replace bool
-	// Dial connects over TCP; nil: dial.New(false).
+	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider updates zones at a server.
+// Provider writes zones to one server.
 type Provider struct {
 	config Config
 
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// theirs has the foreign data in place of a zone's RRsets at the last comparison, by UID. No decision depends on
-	// that.
-	theirs map[string]map[delivery.RRsetKey][]delivery.RRset
-	last   name.Name
+	// foreign has, by UID, the foreign data that the last comparison found in the place of a zone's RRsets. No decision
+	// depends on it.
+	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
+	last    name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
@@ -71,7 +71,7 @@ func New(config Config) (*Provider, error) {
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
-	return &Provider{config: config, theirs: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
+	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
 func addPort(server string) string {
@@ -81,7 +81,7 @@ func addPort(server string) string {
 	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
 }
 
-// Deliver writes the plan's changes, or for want of changes the differences found by a transfer.
+// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -95,7 +95,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		changes = w.findDifferences(held)
 		remains = remains && len(w.compareZone(held).Foreign) > 0
 	}
-	changes, err := w.setKnownConflictsAside(ctx, w.dropServerOwned(changes))
+	changes, err := w.failKnownConflicts(ctx, w.dropServerOwned(changes))
 	if err == nil {
 		first, last := w.order.Divide(plan.Zone, changes)
 		if err = out.writeAll(ctx, first, plan.Changes == nil, 0); err == nil {
@@ -109,8 +109,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		report.Confirmed, report.Remains = plan.Serial, remains
 		p.mu.Lock()
 		p.last = plan.Zone
-		if p.theirs[plan.UID] = w.theirs; len(w.theirs) == 0 || len(w.theirs) > maxTheirs {
-			delete(p.theirs, plan.UID)
+		if p.foreign[plan.UID] = w.foreign; len(w.foreign) == 0 || len(w.foreign) > maxForeign {
+			delete(p.foreign, plan.UID)
 		}
 		p.mu.Unlock()
 	}
@@ -130,7 +130,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	err = out.writeAll(ctx, changes, true, 0)
 	p.order.Forget(plan.Zone)
 	p.mu.Lock()
-	delete(p.theirs, plan.UID)
+	delete(p.foreign, plan.UID)
 	if p.last == plan.Zone {
 		p.last = name.Name{}
 	}
@@ -138,7 +138,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// If another server receives the updates, it has the data, and explainMissingZone asks it.
+// If the updates go to another server, that server has the data, and is asked.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -169,7 +169,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound: the server answers without serving the zone.
+// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound means that the server does not serve the zone.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -185,8 +185,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer
-// proves the key, with any rcode of a working server. Some servers refuse an unknown zone before they check the key.
+// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer proves
+// the key, with any rcode of a working server. Some servers refuse an unknown zone before they check the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -211,12 +211,12 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// No working server answers a question for an SOA with such an rcode.
+// isBrokenRcode reports whether a working server would not answer a question for an SOA so.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
-// AskLast implements delivery.Provider: no server fetches zones from it.
+// AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
 // Abilities implements delivery.Provider: a transfer lists all content, and the server has its own NS.
@@ -234,16 +234,16 @@ type work struct {
 	wait   time.Duration
 	conn   net.Conn // nil if there is none, or it was lost
 	proven bool
-	// failed has the reason for each RRset set aside; alone are those refused alone.
+	// failed has the reason for each RRset set aside; alone has those refused alone.
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
-	theirs          map[delivery.RRsetKey][]delivery.RRset
+	foreign         map[delivery.RRsetKey][]delivery.RRset
 	steps           map[delivery.RRsetKey][]step
 }
 
 func (p *Provider) begin(plan delivery.Plan, fence delivery.Fence) *work {
 	w := &work{Provider: p, plan: plan, fence: fence, wait: callTimeout, failed: map[delivery.RRsetKey]*delivery.Error{},
-		accepted: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, theirs: map[delivery.RRsetKey][]delivery.RRset{}}
+		accepted: map[delivery.RRsetKey]bool{}, alone: map[delivery.RRsetKey]bool{}, foreign: map[delivery.RRsetKey][]delivery.RRset{}}
 	if plan.CallTimeout != 0 {
 		w.wait = min(callTimeout, plan.CallTimeout)
 	}
@@ -256,7 +256,6 @@ func (w *work) end() {
 	}
 }
 
-// The error is a *delivery.Error.
 func (w *work) askServer(ctx context.Context, question *mdns.Msg) (*mdns.Msg, error) {
 	call, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()
@@ -290,8 +289,8 @@ func (w *work) dropServerOwned(changes []delivery.Change) []delivery.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(change delivery.Change) bool { return w.isServerOwned(change.After.Key()) })
 }
 
-func (w *work) setAsideConflict(key delivery.RRsetKey, what string, theirs ...delivery.RRset) {
-	w.theirs[key] = theirs
+func (w *work) failConflict(key delivery.RRsetKey, what string, foreign ...delivery.RRset) {
+	w.foreign[key] = foreign
 	w.failed[key] = delivery.Errorf(delivery.ReasonConflict, "the server has %s that is not from this zone; remove it there, "+
 		"take it into the zone as it is, or have the class replace it (rfc2136.foreignRecords)", what)
 }

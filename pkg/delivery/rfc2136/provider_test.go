@@ -51,7 +51,7 @@ func TestDeliver_aZoneArrivesChangesAndGoes(t *testing.T) {
 		s.expectRecords(t, "alias.example.org. 60 CNAME www.example.org.", "stays.example.org. 60 A 192.0.2.10",
 			`theirs.example.org. 60 TXT "theirs"`)
 		plan := third.planFull(102)
-		plan.Since, plan.Uncertain, plan.Changes, plan.Owed = 102, true, []delivery.Change{}, []delivery.RRsetKey{}
+		plan.Since, plan.Uncertain, plan.Changes, plan.Unconfirmed = 102, true, []delivery.Change{}, []delivery.RRsetKey{}
 		must.Get(p.Remove(t.Context(), plan, passFence))(t)
 		s.expectRecords(t, `theirs.example.org. 60 TXT "theirs"`)
 	})
@@ -69,7 +69,8 @@ func TestDeliver_overwritesNothingUnseen(t *testing.T) {
 		again := first.planSince(first, 2, 2)
 		again.Uncertain, again.History = true, []dns.Change{}
 		for _, one := range first {
-			again.Changes, again.Owed = append(again.Changes, delivery.Change{Before: one, After: one}), append(again.Owed, one.Key())
+			again.Changes = append(again.Changes, delivery.Change{Before: one, After: one})
+			again.Unconfirmed = append(again.Unconfirmed, one.Key())
 		}
 		for how, plan := range map[string]delivery.Plan{"the first delivery": first.planFull(2), "nothing before": first.planSince(nil, 0,
 			2), "owed, after a restart": again} {
@@ -146,7 +147,8 @@ func TestDeliver_isRepeatedAndFenced(t *testing.T) {
 		repair := second.planSince(second, 3, 3)
 		repair.Uncertain, repair.History = true, []dns.Change{}
 		for _, one := range slices.Concat(drift.Missing, drift.Differing) {
-			repair.Changes, repair.Owed = append(repair.Changes, delivery.Change{Before: one, After: one}), append(repair.Owed, one.Key())
+			repair.Changes = append(repair.Changes, delivery.Change{Before: one, After: one})
+			repair.Unconfirmed = append(repair.Unconfirmed, one.Key())
 		}
 		if got := failedKeys(deliverPlan(t, p, repair)); !slices.Equal(got, []string{"new.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
@@ -175,7 +177,8 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 		plan.Uncertain, plan.History = true, makeHistory(first, second)
 		for _, one := range second {
 			if one.Name.String() != "www.example.org." {
-				plan.Changes, plan.Owed = append(plan.Changes, delivery.Change{Before: one, After: one}), append(plan.Owed, one.Key())
+				plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
+				plan.Unconfirmed = append(plan.Unconfirmed, one.Key())
 			}
 		}
 		at := p.config.TransferServer
@@ -206,7 +209,7 @@ func TestDeliver_transfersNothingForAConflictThatIsKnown(t *testing.T) {
 }
 
 // Replace overwrites foreign records of the zone's own RRsets only.
-func TestDeliver_replacesWhereToldSo(t *testing.T) {
+func TestDeliver_replacesIfConfigured(t *testing.T) {
 	runAtServers(t, zoneText, func(t *testing.T, s server) {
 		p := s.makeProvider(t)
 		p.config.Replace = true
@@ -216,12 +219,12 @@ func TestDeliver_replacesWhereToldSo(t *testing.T) {
 		if got := failedKeys(deliverPlan(t, p, first.planFull(1))); !slices.Equal(got, []string{"alias.example.org. A Conflict"}) {
 			t.Errorf("set aside: %q", got)
 		}
-		theirs := []string{`beside.example.org. 60 TXT "theirs"`, "else.example.org. 60 A 203.0.113.2", "alias.example.org. 60 CNAME www.example.net."}
-		s.expectRecords(t, append(theirs, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
+		remote := []string{`beside.example.org. 60 TXT "theirs"`, "else.example.org. 60 A 203.0.113.2", "alias.example.org. 60 CNAME www.example.net."}
+		s.expectRecords(t, append(remote, "taken.example.org. 60 A 192.0.2.1", "beside.example.org. 60 A 192.0.2.2")...)
 		plan := first.planFull(1)
 		plan.Since, plan.Uncertain, plan.Changes, plan.History = 1, true, []delivery.Change{}, []dns.Change{}
 		must.Get(p.Remove(t.Context(), plan, passFence))(t)
-		s.expectRecords(t, theirs...)
+		s.expectRecords(t, remote...)
 	})
 }
 
@@ -233,7 +236,7 @@ func TestDeliver_withoutAHistory(t *testing.T) {
 		s.updateForeign(t, "add taken.example.org. 60 A 203.0.113.1")
 		deliverPlan(t, s.makeProvider(t), first.planFull(1))
 		plan := second.planFull(90)
-		plan.Delivered, plan.Uncertain, plan.Owed = true, true, []delivery.RRsetKey{first[0].Key()}
+		plan.Delivered, plan.Uncertain, plan.Unconfirmed = true, true, []delivery.RRsetKey{first[0].Key()}
 		if first[0].Name.String() != "taken.example.org." {
 			t.Fatal(first[0].Name)
 		}
@@ -342,7 +345,7 @@ func TestDeliver_isThroughWithAZoneOfWhichMuchIsRefused(t *testing.T) {
 	plan := changed.planSince(whole, 1, 2)
 	plan.Uncertain, plan.Delivered, plan.History = true, true, makeHistory(whole, changed)
 	for _, one := range whole[:64] {
-		plan.Owed = append(plan.Owed, one.Key())
+		plan.Unconfirmed = append(plan.Unconfirmed, one.Key())
 		plan.Changes = append(plan.Changes, delivery.Change{Before: one, After: one})
 	}
 	if report, err = p.Deliver(t.Context(), plan, counted); err != nil || report.Confirmed != 2 || len(report.Failed) != 64 {
@@ -373,7 +376,7 @@ func TestDeliver_setsAsideWhatKnotDeniesTheKey(t *testing.T) {
 		"there.example.org. 60 A 192.0.2.5")
 	for _, p := range []*Provider{p, s.makeProvider(t)} {
 		removal := second.planSince(first, 1, 2)
-		removal.Uncertain, removal.Owed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true
+		removal.Uncertain, removal.Unconfirmed, removal.Delivered = true, []delivery.RRsetKey{{Name: name.MustParse("forbidden.example.org."), Type: rdata.A}}, true
 		if report := deliverPlan(t, p, removal); len(report.Failed) > 0 {
 			t.Errorf("owed: %q", failedKeys(report))
 		}

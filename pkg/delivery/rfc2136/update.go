@@ -27,7 +27,8 @@ const (
 	// maxIsolating bounds the updates of a delivery in search of refused records: for records not refused before, and
 	// again for the others.
 	maxIsolating = 64
-	soon         = 5 * time.Second
+	// soon is the delay before the search goes on.
+	soon = 5 * time.Second
 )
 
 type written struct {
@@ -49,17 +50,17 @@ func (w written) octets() int {
 	return n
 }
 
-// write sends changes in as few updates as possible, those of a name together. revise adapts changes whose
+// write sends changes in as few updates as possible; the changes of a name stay together. revise adapts changes whose
 // prerequisites failed to the server's zone.
 type write struct {
 	*work
 	revise func(changes []delivery.Change, held contents) []delivery.Change
-	// held is the zone during the search, nil until needed.
+	// held is the server's zone, nil until needed.
 	isolated int
 	held     *contents
 }
 
-// writeAll sends changes. seen: their Before is the server's content, not our last.
+// writeAll sends changes. If seen, their Before is the server's content, otherwise our last delivery.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -142,7 +143,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// If the class replaces foreign data, writes of an uncertain plan are blind, and removals without a history.
+// If the class replaces foreign data, all writes of an uncertain plan are blind, and without a history its removals.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
@@ -200,7 +201,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
 	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name
-	// forbidden to the key like an unknown key. Any host on the path can forge such answers, so they only split the
+	// forbidden to the key like an unknown key. Any host on the path can forge both answers, so they only split the
 	// batch; an update without records decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
@@ -231,7 +232,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// newUpdate puts deletions before additions: a CNAME replaces other data only after its deletion.
+// newUpdate puts removals before additions, because a CNAME replaces other data only after their removal.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -302,8 +303,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
 		// An RRset refused before was never there, and needs no removal.
-		stands, err := w.standsAtServer(ctx, batch[0].Change)
-		if err != nil || !stands {
+		stored, err := w.isStored(ctx, batch[0].Change)
+		if err != nil || !stored {
 			return err
 		}
 	}
@@ -319,8 +320,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation ends the search and sets the batch aside: no tenant can block the confirmation of another's records by
-// refused records. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation ends the search and sets the batch aside: a tenant's refused records must not block the confirmation of
+// another's. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)
@@ -356,7 +357,7 @@ func (w *work) noteOrder(changes []delivery.Change) {
 	}
 }
 
-func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (bool, error) {
+func (w *write) isStored(ctx context.Context, change delivery.Change) (bool, error) {
 	if w.held == nil {
 		held, err := w.fetchZone(ctx)
 		if err != nil {
@@ -365,5 +366,5 @@ func (w *write) standsAtServer(ctx context.Context, change delivery.Change) (boo
 		w.held = &held
 	}
 	is := w.held.at(change.After.Key())
-	return len(w.subtractOurs(is, change).Data) < len(is.Data), nil
+	return len(w.subtractWritten(is, change).Data) < len(is.Data), nil
 }

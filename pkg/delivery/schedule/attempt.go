@@ -34,7 +34,7 @@ type attempt struct {
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// removing ignores the pause of a zone.
+	// removing is set during a removal, which ignores a pause.
 	removing bool
 }
 
@@ -68,7 +68,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.Wanted() {
-		// The frozen content would be better: the rest of the zone names fewer RRsets.
+		// The frozen content would be better: the remaining content of the zone names fewer RRsets.
 		if a.snapshot = a.last; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -167,7 +167,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// The failure is not the provider's, and not reported.
+// The failure is not the provider's, and no event reports it.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -188,7 +188,7 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	case err == nil && (returned == nil || ctx.Err() == nil):
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
-		if next, owed := a.memory.StateStopped(&a.facts); began && owed {
+		if next, store := a.memory.StateStopped(&a.facts); began && store {
 			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes over the intent
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -315,14 +315,14 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class that the zone leaves, if it has the same target. False ends the
-// attempt: that class is at work, or the Store failed.
+// inheritState continues from the state of a class with the same target that the zone leaves. False ends the attempt:
+// that class is at work, or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {
 		at := delivery.Key{UID: a.key.UID, Class: class}
-		theirs, err := a.lease.ReadState(ctx, at)
-		if err == nil && (theirs.Zone.IsZero() || theirs.Target != f.Class.Target) {
+		inherited, err := a.lease.ReadState(ctx, at)
+		if err == nil && (inherited.Zone.IsZero() || inherited.Target != f.Class.Target) {
 			continue
 		}
 		if a.others.atWork(class) {
@@ -330,19 +330,19 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			theirs, err = a.lease.ReadState(ctx, at) // as of the last attempt there
+			inherited, err = a.lease.ReadState(ctx, at) // as of the last attempt there
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
 			return false
 		}
-		m.InheritState(f, theirs)
+		m.InheritState(f, inherited)
 		return true
 	}
 	return true
 }
 
-// A panic of a provider becomes an error: the content of a zone must not stop other zones (attack 60).
+// guardCall turns a panic of a provider into an error: the content of a zone must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -360,7 +360,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// When the Loop stops, the call in flight has some time to end, so that little arrives later.
+// callProvider lets the call in flight run for the grace period when the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -377,7 +377,7 @@ func (a *attempt) callProvider(ctx context.Context, method string, f func(contex
 	})
 	if err != nil && !errors.Is(err, delivery.ErrCannotList) {
 		a.config.Logger.Info("A provider call failed", "class", a.key.Class, "uid", a.key.UID, "zone", a.memory.State.Zone,
-			"method", method, "err", err, "cause", errors.Unwrap(err), "said", delivery.AsError(err).Said)
+			"method", method, "err", err, "cause", errors.Unwrap(err), "said", delivery.AsError(err).Detail)
 	}
 	return err
 }

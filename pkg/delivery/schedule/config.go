@@ -15,20 +15,20 @@ import (
 
 // Config of a Loop. Fields without a default are required.
 type Config struct {
-	// Identity of this process, unique forever: the fence tells workers apart by it.
+	// Identity of this process, never used again by another: the fence tells workers apart by it.
 	Identity string
 	plan.Source
 	Store    lease.Store
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long another process may still believe to be the active worker after it lost the lease. When Run
-	// stops, a call in flight ends within half a lease. 0: 15 s.
+	// Lease is how long another process may believe that it is still the active worker after it lost the lease. When
+	// Run stops, a call in flight ends within half of Lease. 0 means 15 s.
 	Lease time.Duration
-	// CallTimeout of a call outside. 0: half of Lease.
+	// CallTimeout bounds a call to a provider. 0 means half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds the simultaneous attempts of a class. A tenant has at most half, a second tenant half of the
-	// rest, and so on. 0: 16.
+	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant has at most half, a second tenant half
+	// of the rest, and so on.
 	Workers int
 	Backoff delivery.Backoff
 }
@@ -41,14 +41,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is the time for calls in flight to end after Run was stopped. A worker with the next lease can rely on it.
+// grace is the time in which calls in flight end after Run was stopped. The worker with the next lease relies on that.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
-// repeatAfter is the time until no call of a worker that lost its intent can arrive any more: a lease, and the
-// timeout of a call begun at the end.
+// repeatAfter is the time after which no call of a worker that lost its intent can arrive: a lease, and the timeout of
+// a call begun at its end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer receives the events of attempts, on the worker, and must not block for long.
+// Observer receives the events of attempts. Observe delays the attempt, and must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
@@ -56,16 +56,16 @@ type Observer interface {
 // Metrics counts the work of the Loop, from many goroutines.
 type Metrics interface {
 	Called(call Call)
-	// Delivered records a confirmed serial, and the time since the Loop saw it.
+	// Delivered records a confirmed serial, and the time since the Loop saw its first change.
 	Delivered(class string, lag time.Duration)
-	// Drifted counts each missing and differing RRset once until the repair, and the growth of foreign RRsets.
+	// Drifted counts each missing and differing RRset once until the repair, and new foreign RRsets.
 	Drifted(class string, missing, differing, foreign int)
 	Fenced(class string)
 }
 
 type Call struct {
 	Class, Provider string
-	// Method is "Deliver", "Withdraw", "Verify", "Health" or "Close".
+	// Method is "Deliver", "Withdraw", "Verify", "Health", "AskLast" or "Close".
 	Method string
 	Reason delivery.Reason
 	Code   string

@@ -1,15 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule has the Loop: it holds the desired zones and classes, and starts attempts at each (zone, class).
-// Each class has a queue of jobs, and at most one zone of a name (names.go). others.go relates a delivery to the
+// Package schedule has the Loop, which keeps the desired zones and classes, and starts attempts at each delivery. Each
+// class has a queue of jobs, and delivers at most one zone of a name (names.go). others.go relates a delivery to the
 // others of its class and its zone. attempt.go performs the actions decided by package decision.
 //
-// It promises: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers, never
-// all. (3) While a provider asks for a pause, its whole class pauses. (4) Run returns after the last call outside.
+// Guarantees: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers, never
+// all. (3) While a provider asks for a pause, its whole class pauses. (4) Run returns after the last call to a
+// provider.
 //
-// It does not know Kubernetes: classes come in as values, statuses go out through interfaces declared here and in
-// package lease. It imports no kind of provider.
+// Out of scope: Kubernetes, and the kinds of providers. Classes arrive as values, statuses leave through interfaces
+// declared here and in package lease.
 //
 // Read loop.go first, then attempt.go; queue.go does not depend on deliveries.
 package schedule

@@ -89,7 +89,7 @@ func TestLoop_driftBesideARefusedRecord(t *testing.T) {
 	}
 }
 
-// A server that lost a confirmed zone causes exactly one immediate comparison of every zone of its class.
+// A server that lost a confirmed zone causes a single immediate comparison of every zone of its class.
 func TestLoop_serverThatLostAZone(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -144,7 +144,7 @@ func TestLoop_whatIsRefusedIsNoDrift(t *testing.T) {
 }
 
 // A difference is reported until its repair, in the same process and after a restart.
-func TestLoop_driftThatIsNotMended(t *testing.T) {
+func TestLoop_driftThatIsNotRepaired(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		inScene(t, func(s *scene) {
 			if beside {

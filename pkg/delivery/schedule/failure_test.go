@@ -316,8 +316,8 @@ func TestLoop_driftIsRepaired(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
 		fqdn := s.zone.Header.FQDN
-		theirs := delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: rdata.A, TTL: 60, Data: []string{"198.51.100.1"}}
-		s.server.Disturb(fqdn, theirs)
+		foreign := delivery.RRset{Name: name.MustParse("theirs.example.org."), Type: rdata.A, TTL: 60, Data: []string{"198.51.100.1"}}
+		s.server.Disturb(fqdn, foreign)
 		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("www.example.org."), Type: rdata.A, TTL: 360, Data: []string{"198.51.100.2"}})
 		s.server.Disturb(fqdn, delivery.RRset{Name: name.MustParse("mail.example.org."), Type: rdata.A})
 		passTime(61 * time.Minute)
@@ -476,9 +476,9 @@ func TestLoop_withdrawWaitsForTheView(t *testing.T) {
 			if s.readState().Version != "" {
 				t.Errorf("it waits for ever: %+v", s.readState())
 			}
-			if told := slices.ContainsFunc(s.worker.events.eventsOf("z"),
-				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }); told == comes {
-				t.Errorf("the view comes: %t; something is said to remain: %t", comes, told)
+			if reported := slices.ContainsFunc(s.worker.events.eventsOf("z"),
+				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }); reported == comes {
+				t.Errorf("the view comes: %t; something is said to remain: %t", comes, reported)
 			}
 		})
 	}
@@ -617,14 +617,14 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		restart := func() {
 			s.worker.stop()
 			s.worker = startWorker(s.T, s.store, s.worker.views, func(c *schedule.Config) { c.Metrics = metrics })
-			s.store.tellWorker(s.worker)
+			s.store.notifyWorker(s.worker)
 			s.beginScene()
 		}
-		theirs := func(owner string) {
+		foreign := func(owner string) {
 			s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: name.MustParse(owner + ".example.org."), Type: rdata.A, Data: []string{"192.0.2.99"}})
 		}
 		lose := func() { s.server.Disturb(s.zone.Header.FQDN, delivery.RRset{Name: mail.Name, Type: mail.Type}) }
-		theirs("theirs")
+		foreign("theirs")
 		restart()
 		passTime(3 * time.Hour)
 		if got := drifts(); got != 0 {
@@ -632,7 +632,7 @@ func TestLoop_driftIsCountedOnce(t *testing.T) {
 		}
 		refuses.Store(true)
 		lose()
-		theirs("new")
+		foreign("new")
 		passTime(5 * time.Hour)
 		restart()
 		passTime(5 * time.Hour)

@@ -224,9 +224,9 @@ func TestLoop_anotherConfirmedMeanwhile_F22(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
 		key := delivery.Key{UID: "z", Class: "main"}
-		theirs := s.readState()
-		theirs.Holder = "another"
-		must.Get(s.store.Save(s.Context(), key, theirs))(t)
+		foreign := s.readState()
+		foreign.Holder = "another"
+		must.Get(s.store.Save(s.Context(), key, foreign))(t)
 		before := len(s.server.Writes())
 		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
 		passTime(500 * time.Millisecond)

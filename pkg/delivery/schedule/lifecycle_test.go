@@ -207,7 +207,7 @@ func TestLoop_withdrawnWhereTheZoneIsGone_S8_4(t *testing.T) {
 				if restarts {
 					s.worker.stop()
 					s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-					s.store.tellWorker(s.worker)
+					s.store.notifyWorker(s.worker)
 					s.worker.SetClass(s.class)
 					s.worker.SetZone(zone)
 				}

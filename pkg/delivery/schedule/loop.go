@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. Several changes during an attempt lead to one
-// further attempt. Safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes. Several changes during an attempt lead to a
+// single further attempt. Safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -52,21 +52,21 @@ type knownClass struct {
 	lost     time.Time
 }
 
-// item is a (zone, class) pair with at most one worker.
 type item struct {
 	key   delivery.Key
 	class *knownClass
 	zone  *knownZone
 
-	// Guarded by Loop.mu, up to behind. withdrawn: the class has nothing of the zone. delivered: the class has
-	// confirmed a serial of the zone; the zone leaves former classes after all classes in force have.
+	// Guarded by Loop.mu, up to behind. withdrawn is set if the class has nothing of the zone, delivered if the class
+	// has confirmed a serial: the zone leaves former classes after all classes in force have delivered it.
 	job
 	withdrawn, delivered bool
-	// changed is when the oldest undelivered change was seen, since the oldest unconfirmed one.
+	// changed is the time of the oldest undelivered change, since is that of the oldest unconfirmed change.
 	changed, since time.Time
-	failing        bool
-	confirmed      serial.Serial
-	behind         []string
+	// failing, confirmed and behind are copies from the Memory, for Status.
+	failing   bool
+	confirmed serial.Serial
+	behind    []string
 
 	decision.Memory
 }
@@ -82,7 +82,7 @@ func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
 
-// Run works until ctx ends, closes the providers, and returns after the last call outside. Call Run once.
+// Run works until ctx ends, then closes the providers, and returns after the last call to them. Call Run once.
 func (l *Loop) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -131,8 +131,8 @@ func (l *Loop) closeClass(c *knownClass) {
 	c.provider, c.known = nil, false
 }
 
-// SetClass adds or changes a class. Failed deliveries are retried at once after a change of Generation, Target,
-// Provider or Servers.
+// SetClass adds or changes a class. A change of Generation, Target, Provider or Servers retries failed deliveries at
+// once.
 func (l *Loop) SetClass(spec delivery.Class) {
 	if spec.RequestsPerSecond <= 0 {
 		spec.RequestsPerSecond = 50
@@ -173,7 +173,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class; false while a zone is there, or being removed.
+// RemoveClass forgets a class; false while the class has a zone, or one is being removed.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,7 +225,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone after the deletion of the object. Nothing more is removed from providers.
+// RemoveZone forgets a zone whose object was deleted. Nothing more is removed from providers.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,8 +242,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health calls the provider's Health, without waiting for other calls of the class. If healthy, or if the answer does
-// not tell, deliveries that failed because of the class are retried at once.
+// Health calls the provider's Health, without waiting for other calls of the class. After success, or ErrNotProven,
+// deliveries that failed because of the class are retried at once.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -270,12 +270,12 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the shortest time between two rounds of comparisons after AskLast: several machines at an address
-// may answer in turns.
+// lostInterval is the shortest time between two rounds of comparisons after AskLast, because several machines at an
+// address may answer in turns.
 const lostInterval = time.Minute
 
-// AskLast asks the servers of a class (Provider.AskLast). If one has lost a zone, each zone of the class is compared
-// at once.
+// AskLast asks the servers of a class (Provider.AskLast). If a server has lost a zone, each zone of the class is
+// compared at once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -307,7 +307,7 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 // ClassStatus is a snapshot of a class.
 type ClassStatus struct {
 	Name string
-	// Zones counts the zones to deliver or remove: Waiting wait for a worker, Failing failed last.
+	// Zones counts the zones to deliver or remove, Waiting those without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
 	// Oldest is when the oldest unconfirmed change was seen, zero for none.
 	Oldest time.Time
@@ -356,7 +356,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// findLag returns since when a change waits, zero for no wait.
+// findLag returns the time since which a change waits, zero if none does.
 func (l *Loop) findLag(z *knownZone, i *item) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove {
 		return time.Time{}
@@ -384,7 +384,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// With closing, the Loop's own use ends. mu is held.
+// With closing, the use by the Loop itself ends. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
@@ -515,7 +515,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
-				other.queue.enqueueJob(&other.job) // The other delivery may wait for this one.
+				other.queue.enqueueJob(&other.job) // The other delivery may wait for this delivery.
 			}
 		}
 	}

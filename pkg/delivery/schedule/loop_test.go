@@ -24,8 +24,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// The worker that confirmed the last serial records no intent: one state write a change. After another worker's
-// serial the first change costs two.
+// The worker that confirmed the last serial records no intent: a change costs a single state write. After another
+// worker's serial the first change costs two.
 func TestLoop_oneStateWriteAChange(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.beginScene()
@@ -81,7 +81,7 @@ func TestLoop_onlySettledSerials_S7_2(t *testing.T) {
 	})
 }
 
-func TestLoop_changesInFlightBecomeOne(t *testing.T) {
+func TestLoop_pendingChangesBecomeOne(t *testing.T) {
 	inScene(t, func(s *scene) {
 		release := make(chan struct{})
 		s.failProvider(func(_ context.Context, at deliverytest.Point) error {
@@ -271,8 +271,8 @@ func TestLoop_callTimeout(t *testing.T) {
 		passTime(10 * time.Second)
 		began := time.Now()
 		s.worker.stop()
-		if took := time.Since(began); took > 7500*time.Millisecond {
-			t.Errorf("told to end, it ended after %s", took)
+		if elapsed := time.Since(began); elapsed > 7500*time.Millisecond {
+			t.Errorf("told to end, it ended after %s", elapsed)
 		}
 		s.class.Provider = &deliverytest.Memory{Server: s.server}
 		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
@@ -489,10 +489,10 @@ func TestLoop_tenantsAlternate(t *testing.T) {
 			for server.Addresses(calm.Header.FQDN)["www.calm.example."] != data && time.Since(began) < time.Minute {
 				passTime(100 * time.Millisecond)
 			}
-			took := time.Since(began)
-			t.Logf("%s: another's change after %s", what, took)
-			if took > 5*time.Second {
-				t.Errorf("%s: another's change takes %s", what, took)
+			elapsed := time.Since(began)
+			t.Logf("%s: another's change after %s", what, elapsed)
+			if elapsed > 5*time.Second {
+				t.Errorf("%s: another's change takes %s", what, elapsed)
 			}
 		}
 		change("alone", "192.0.2.1")
@@ -579,9 +579,9 @@ func TestLoop_restart(t *testing.T) {
 				}
 			} else if got := s.server.Addresses(s.zone.Header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
-			} else if says := s.readState().Ready; says.Status != delivery.True ||
-				!strings.Contains(says.Message, "compare the provider's data with zones/entries") {
-				t.Errorf("what remains there is not said: %+v", says)
+			} else if condition := s.readState().Ready; condition.Status != delivery.True ||
+				!strings.Contains(condition.Message, "compare the provider's data with zones/entries") {
+				t.Errorf("what remains there is not said: %+v", condition)
 			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events,
 				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }) {
 				t.Errorf("what remains there is not told: %+v", events)
@@ -680,8 +680,8 @@ func TestLoop_stop(t *testing.T) {
 		s.beginScene()
 		began := time.Now()
 		s.worker.stop()
-		if took := time.Since(began); took != 2*time.Second || len(s.server.Writes()) != 1 || !s.memory.Closed() {
-			t.Errorf("stopped after %s with %d writes, provider closed: %v", took, len(s.server.Writes()), s.memory.Closed())
+		if elapsed := time.Since(began); elapsed != 2*time.Second || len(s.server.Writes()) != 1 || !s.memory.Closed() {
+			t.Errorf("stopped after %s with %d writes, provider closed: %v", elapsed, len(s.server.Writes()), s.memory.Closed())
 		}
 		if state := s.readState(); state.Intent == nil || state.Intent.Holder != "" || state.Serial != 0 {
 			t.Errorf("%+v", state)

@@ -13,12 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names has the deliveries with a right to each name in a class. A provider has a single zone of a name for all
-// views: two deliveries would mix their records there (H7). A delivery has the name in its state, and the name
-// claimed before. Guarded by Loop.mu.
+// names records the deliveries with a right to each name in a class. A provider has a single zone of a name for all
+// views: two deliveries would mix their records there (H7). A delivery has a right to the name in its state, and to the
+// claimed name. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are sorted by precedence: the first has the name. Others had the name before this process began.
+	// holders are sorted by precedence: the first may deliver. The others had the name before this process began.
 	holders map[className][]*right
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
@@ -35,8 +35,8 @@ type right struct {
 	has  []name.Name
 	// claimed is the name to deliver the zone under, stored or not.
 	claimed name.Name
-	// ours: the Loop keeps this delivery itself, and knows more than a watch.
-	ours bool
+	// owned: the Loop works on this delivery, and knows more than a watch.
+	owned bool
 }
 
 func newNames() names {
@@ -63,7 +63,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames returns the deliveries that waited for a name now given up.
+// setNames returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -106,11 +106,11 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery to those in states and the claimed name, and returns as setNames. A
-// leaving delivery claims and awaits no name; with over, the delivery has none.
+// updateNames sets the names of a delivery to those in states and the claimed name, and returns as setNames. A leaving
+// delivery claims and awaits no name; if over is set, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
-	r.ours = true
+	r.owned = true
 	if leaving || over {
 		r.claimed = name.Name{}
 		n.setAwaited(key, name.Name{})

@@ -45,7 +45,7 @@ func (s *scene) expectReason(what string, uid string, reason delivery.Reason) {
 func (s *scene) restartWorker(zones ...delivery.Zone) {
 	s.worker.stop()
 	s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-	s.store.tellWorker(s.worker)
+	s.store.notifyWorker(s.worker)
 	s.memory = &deliverytest.Memory{Server: s.server, Blind: s.memory.Blind, Fault: s.memory.Fault}
 	s.class.Provider = s.memory
 	s.worker.SetClass(s.class)
@@ -55,8 +55,8 @@ func (s *scene) restartWorker(zones ...delivery.Zone) {
 	synctest.Wait()
 }
 
-// H7: a provider has only one zone of a name. Of two Zones in different views the first delivered keeps the name,
-// also after a restart, until that Zone goes or leaves the class.
+// H7: a provider has a single zone of a name. Of two Zones in different views the first delivered keeps the name, also
+// after a restart, until that Zone goes or leaves the class.
 func TestLoop_oneZoneOfAName_H7(t *testing.T) {
 	for _, leaves := range []string{"goes", "is gone", "another class", "retained"} {
 		for _, restarts := range []bool{false, true} {
@@ -246,36 +246,36 @@ func TestLoop_withdrawalFollowsItsHistory(t *testing.T) {
 			t.Fatal("not withdrawn")
 		}
 		plan := provider.withdrawn[0]
-		stands := map[string]string{}
+		existing := map[string]string{}
 		for set := range plan.All {
-			stands[set.Name.String()] = set.Data[0]
+			existing[set.Name.String()] = set.Data[0]
 		}
-		if !maps.Equal(stands, s.zone.ListWanted()) {
-			t.Errorf("all of it is %v, want %v", stands, s.zone.ListWanted())
+		if !maps.Equal(existing, s.zone.ListWanted()) {
+			t.Errorf("all of it is %v, want %v", existing, s.zone.ListWanted())
 		}
 		for _, change := range slices.Backward(plan.History) {
 			for _, entry := range change.Added {
 				if entry.Type != 1 {
 					continue
 				}
-				if stands[entry.Name.String()] != entry.Data {
-					t.Errorf("the history adds %s %s and what follows it has %q", entry.Name, entry.Data, stands[entry.Name.String()])
+				if existing[entry.Name.String()] != entry.Data {
+					t.Errorf("the history adds %s %s and what follows it has %q", entry.Name, entry.Data, existing[entry.Name.String()])
 				}
-				delete(stands, entry.Name.String())
+				delete(existing, entry.Name.String())
 			}
 			for _, entry := range change.Removed {
 				if entry.Type == 1 {
-					stands[entry.Name.String()] = entry.Data
+					existing[entry.Name.String()] = entry.Data
 				}
 			}
 		}
-		if want := map[string]string{"www.example.org.": "192.0.2.1", "mail.example.org.": "192.0.2.2"}; !maps.Equal(stands, want) {
-			t.Errorf("before the history there were %v, want %v", stands, want)
+		if want := map[string]string{"www.example.org.": "192.0.2.1", "mail.example.org.": "192.0.2.2"}; !maps.Equal(existing, want) {
+			t.Errorf("before the history there were %v, want %v", existing, want)
 		}
 	})
 }
 
-// H7: after any operations on zones of a few names, each name has exactly one zone's content; the others report that.
+// H7: after any operations on zones of a few names, each name has the content of a single zone; the others report that.
 func TestLoop_fewNames_H7(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
@@ -292,15 +292,15 @@ func fewNames(s *scene, seed uint64) {
 	random := &chance{rand: rand.New(rand.NewPCG(seed, 2))}
 	names := []name.Name{org, net, name.MustParse("example.com.")}
 	s.memory.Blind = random.oneIn(2)
-	trouble := &trouble{chance: random}
+	fault := &faultSwitch{chance: random}
 	faults := func(ctx context.Context, at deliverytest.Point) error {
-		if trouble.isLasting() && random.oneIn(4) {
+		if fault.isLasting() && random.oneIn(4) {
 			return &delivery.Error{Reason: delivery.ReasonServerError, Message: "on fire", Permanent: at.Method == "Deliver" && random.oneIn(3)}
 		}
 		return nil
 	}
 	s.store.Fault = func(string, bool) error {
-		if trouble.isLasting() && random.oneIn(10) {
+		if fault.isLasting() && random.oneIn(10) {
 			return errors.New("etcd is away")
 		}
 		return nil
@@ -313,34 +313,34 @@ func fewNames(s *scene, seed uint64) {
 		w.PutAddresses(map[string]string{"www": fmt.Sprintf("198.51.100.%d", n), w.UID: "198.51.100.99"})
 		zones = append(zones, w)
 	}
-	told := map[string]delivery.Zone{}
-	tell := func(zone delivery.Zone) { told[zone.UID] = zone; s.worker.SetZone(zone) }
+	reported := map[string]delivery.Zone{}
+	report := func(zone delivery.Zone) { reported[zone.UID] = zone; s.worker.SetZone(zone) }
 	for _, zone := range zones {
-		tell(zoneOf(zone.UID, "main"))
+		report(zoneOf(zone.UID, "main"))
 	}
 	for range 60 {
 		zone := zones[random.drawNumber(len(zones))]
 		uid := zone.UID
 		switch random.drawNumber(8) {
 		case 0, 1:
-			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Remove: true})
+			report(delivery.Zone{UID: uid, Classes: []string{"main"}, Remove: true})
 		case 2:
-			tell(delivery.Zone{UID: uid, Classes: []string{"main"}, Paused: random.oneIn(2)})
+			report(delivery.Zone{UID: uid, Classes: []string{"main"}, Paused: random.oneIn(2)})
 		case 3:
-			tell(delivery.Zone{UID: uid, Former: []string{"main"}})
+			report(delivery.Zone{UID: uid, Former: []string{"main"}})
 		case 4:
-			trouble.setTrouble(random.oneIn(2))
+			fault.setFault(random.oneIn(2))
 		case 5:
-			s.restartWorker(slices.Collect(maps.Values(told))...)
+			s.restartWorker(slices.Collect(maps.Values(reported))...)
 		default:
 			zone.PutAddresses(map[string]string{string(rune('a' + random.drawNumber(4))): []string{"", "192.0.2.1",
 				"192.0.2.2"}[random.drawNumber(3)]})
 		}
 		passTime(time.Duration(random.drawNumber(20_000)) * time.Millisecond)
 	}
-	trouble.setTrouble(false)
+	fault.setFault(false)
 	for _, zone := range zones {
-		tell(zoneOf(zone.UID, "main"))
+		report(zoneOf(zone.UID, "main"))
 	}
 	s.worker.Retry("main")
 	passTime(3 * time.Hour)

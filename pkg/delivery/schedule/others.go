@@ -13,14 +13,14 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold adds a stored delivery, or with the zero State removes it: before Run each stored delivery, later the writes
-// of other workers. The delivery has its names until the Loop itself works on it. Of two deliveries of a name, the
-// earlier has precedence, and id decides for the same time.
+// Hold adds a stored delivery, or removes the delivery if the State is zero. Call it before Run for each stored
+// delivery, later for the writes of other workers. The delivery keeps its names until the Loop itself works on it. Of
+// two deliveries of a name, the earlier has precedence; id decides between equal times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.names.of(key)
-	if r.ours {
+	if r.owned {
 		return
 	}
 	waited := l.names.setNames(r, nil)
@@ -75,7 +75,8 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// False if another delivery has the name: that delivery is told, and this one is retried when the name is free.
+// claimName returns false if another delivery has the name. That delivery is told, and this delivery is retried when
+// the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -111,8 +112,8 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// Until every class in force has the zone, former classes keep it, to leave no gap. An expelled class is removed at
-// once: otherwise a tenant could keep the zone there by naming a class that never works. mu is held.
+// Until every class in force has the zone, former classes keep it, to leave no gap. An expelled class loses it at once:
+// otherwise a tenant could keep the zone there by naming a class that never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true
@@ -123,7 +124,7 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// A removal would remove the data of a class in force with the same target. mu is held.
+// handedOver reports whether a removal would remove the data of a class in force with the same target. mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {

@@ -39,26 +39,26 @@ func (c *chance) drawNumber(n int) int {
 	return c.rand.IntN(n)
 }
 
-// trouble draws a fault at each point while on.
-type trouble struct {
+// faultSwitch draws a fault at each point while on.
+type faultSwitch struct {
 	chance *chance
 	mu     sync.Mutex
 	on     bool
 }
 
-func (f *trouble) setTrouble(on bool) {
+func (f *faultSwitch) setFault(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.on = on
 }
 
-func (f *trouble) isLasting() bool {
+func (f *faultSwitch) isLasting() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.on
 }
 
-func (f *trouble) makeTrouble(ctx context.Context, at deliverytest.Point) error {
+func (f *faultSwitch) makeFault(ctx context.Context, at deliverytest.Point) error {
 	if !f.isLasting() || !f.chance.oneIn(4) {
 		return nil
 	}
@@ -123,9 +123,9 @@ func TestLoop_converges(t *testing.T) {
 func runConvergence(t *testing.T, seed uint64) {
 	random := &chance{rand: rand.New(rand.NewPCG(seed, 1))}
 	store := newStore()
-	storeTrouble, providerTrouble := &trouble{chance: random}, &trouble{chance: random}
+	storeFault, providerFault := &faultSwitch{chance: random}, &faultSwitch{chance: random}
 	store.Fault = func(string, bool) error {
-		if storeTrouble.isLasting() && random.oneIn(6) {
+		if storeFault.isLasting() && random.oneIn(6) {
 			return errors.New("etcd is away")
 		}
 		return nil
@@ -133,7 +133,7 @@ func runConvergence(t *testing.T, seed uint64) {
 	master := zoneview.NewSet(zoneview.Config{})
 	servers := map[string]*deliverytest.Server{"lists": deliverytest.NewServer(), "blind": deliverytest.NewServer()}
 	refused := func(set delivery.RRset) *delivery.Error {
-		if providerTrouble.isLasting() && strings.HasPrefix(set.Name.String(), "c.") {
+		if providerFault.isLasting() && strings.HasPrefix(set.Name.String(), "c.") {
 			return &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "no c", Permanent: random.oneIn(2)}
 		}
 		return nil
@@ -184,7 +184,7 @@ func runConvergence(t *testing.T, seed uint64) {
 						own.noteBegin(uid, at)
 						own.noteStored(uid, delivery.State{Serial: at.Serial})
 					}
-					return providerTrouble.makeTrouble(ctx, at)
+					return providerFault.makeFault(ctx, at)
 				}}})
 		}
 		for _, zone := range zones {
@@ -218,9 +218,9 @@ func runConvergence(t *testing.T, seed uint64) {
 			}
 			zones[random.drawNumber(len(zones))].PutAddresses(changes)
 		case 0:
-			providerTrouble.setTrouble(random.oneIn(2))
+			providerFault.setFault(random.oneIn(2))
 		case 1:
-			storeTrouble.setTrouble(random.oneIn(3))
+			storeFault.setFault(random.oneIn(3))
 		case 2:
 			if at := random.drawNumber(2); running[at] != nil {
 				dies[at].Store(random.oneIn(2)) // a crash: no more calls, no more saves
@@ -239,8 +239,8 @@ func runConvergence(t *testing.T, seed uint64) {
 		}
 		time.Sleep(time.Duration(random.drawNumber(2000)) * time.Millisecond)
 	}
-	providerTrouble.setTrouble(false)
-	storeTrouble.setTrouble(false)
+	providerFault.setFault(false)
+	storeFault.setFault(false)
 	for at, w := range running {
 		if w == nil && running[1-at] != nil {
 			continue

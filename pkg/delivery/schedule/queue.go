@@ -11,13 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// job is run by a queue when enqueued and when the timer fires, by one worker at a time.
+// job runs when enqueued and when the timer fires, with one worker at a time.
 type job struct {
 	queue  *queue
 	tenant string
 	// start begins a run, with the mutex held; endRun ends it.
 	start func()
-	// again: enqueued during the run. gone: not run any more. woken: retry at once.
+	// again: enqueued during the run. gone: not run any more. woken: retried at once.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
@@ -31,7 +31,7 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant, order those tenants, next first.
+	// ready has the waiting jobs of each tenant, "order" has those tenants, the next first.
 	ready     map[string][]*job
 	order     []string
 	runningOf map[string]int
@@ -41,14 +41,14 @@ type queue struct {
 	until     time.Time
 	failures  int
 	timer     *time.Timer
-	// down: a job failed because of the class, and none succeeded since. failed has the jobs that failed so.
+	// down is set if a job failed because of the class, and none succeeded since; failed has those jobs.
 	down    bool
 	failed  map[*job]bool
 	health  health
 	probeAt time.Time
 }
 
-// health is how far a paused class trusts Health.
+// health tells whether a successful Provider.Health ends the pause of a class.
 type health int
 
 const (
@@ -85,7 +85,7 @@ func (q *queue) startNext() {
 		q.setTimer(wait)
 		return
 	}
-	for j := q.takeNext(); j != nil; j = q.takeNext() {
+	for j := q.dequeueJob(); j != nil; j = q.dequeueJob() {
 		if j.queued = false; j.gone {
 			continue
 		}
@@ -98,7 +98,7 @@ func (q *queue) startNext() {
 
 // Tenants take turns. A tenant has at most as many workers as stay free: otherwise thousands of changes of a tenant
 // could block all others.
-func (q *queue) takeNext() *job {
+func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
 		return nil
@@ -140,8 +140,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run that saw the class at revision. pause is set if the provider asks all jobs to wait, worked if it
-// carried out a call.
+// endRun ends a run that began at a revision of the class. pause is set if the provider asks all jobs to wait, worked
+// after a call.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -174,7 +174,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once, at a time, or for the zero time not by itself.
+// scheduleNext runs an ended job again: at once, or at a time; never for the zero time.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {

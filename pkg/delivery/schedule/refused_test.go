@@ -87,7 +87,7 @@ func TestLoop_manyRefused(t *testing.T) {
 				s.worker.stop()
 				s.zone.PutAddresses(map[string]string{"mail": "192.0.2.71"})
 				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-				s.store.tellWorker(s.worker)
+				s.store.notifyWorker(s.worker)
 				s.beginScene()
 				passTime(time.Second)
 				if state := s.readState(); state.Serial != s.zone.Serial || state.Failed != many-1 {
@@ -131,8 +131,8 @@ func TestLoop_manyRefusedHoldUpLittle(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
 			}
-			if took := time.Since(began); took > 10*time.Second {
-				s.Errorf("a change beside %d refused RRsets is confirmed after %s", many, took)
+			if elapsed := time.Since(began); elapsed > 10*time.Second {
+				s.Errorf("a change beside %d refused RRsets is confirmed after %s", many, elapsed)
 			}
 			time.Sleep(time.Duration(n) * time.Second)
 		}
@@ -150,7 +150,7 @@ func TestLoop_manyRefusedAndWithdrawn(t *testing.T) {
 			if restart {
 				s.worker.stop()
 				s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-				s.store.tellWorker(s.worker)
+				s.store.notifyWorker(s.worker)
 				s.worker.SetClass(s.class)
 			}
 			refuses.Store(false)
@@ -188,11 +188,11 @@ func (e exact) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.F
 		key := change.After.Key()
 		had[key] = append(had[key], change.Before.Data...)
 	}
-	theirs := map[delivery.RRsetKey]bool{}
+	foreign := map[delivery.RRsetKey]bool{}
 	for _, is := range e.Server.Inspect(plan.Zone) {
-		theirs[is.Key()] = !slices.Contains(had[is.Key()], is.Data[0])
+		foreign[is.Key()] = !slices.Contains(had[is.Key()], is.Data[0])
 	}
-	plan.Changes = slices.DeleteFunc(slices.Clone(plan.Changes), func(change delivery.Change) bool { return theirs[change.After.Key()] })
+	plan.Changes = slices.DeleteFunc(slices.Clone(plan.Changes), func(change delivery.Change) bool { return foreign[change.After.Key()] })
 	return e.Memory.Deliver(ctx, plan, fence)
 }
 
@@ -239,7 +239,7 @@ func TestLoop_refusedToGo(t *testing.T) {
 						if restart {
 							s.worker.stop()
 							s.worker = startWorker(s.T, s.store, s.worker.views, nil)
-							s.store.tellWorker(s.worker)
+							s.store.notifyWorker(s.worker)
 							s.beginScene()
 							confirmed("after a restart")
 						}

@@ -33,8 +33,8 @@ type memoryStore struct {
 	Fault  func(method string, after bool) error
 }
 
-// tellWorker passes the stored states to a worker, as a controller does before the start.
-func (s *memoryStore) tellWorker(w *worker) {
+// notifyWorker passes the stored states to a worker, as a controller does before the start.
+func (s *memoryStore) notifyWorker(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, state := range s.states {

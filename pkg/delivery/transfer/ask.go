@@ -20,7 +20,7 @@ import (
 
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Served is the answer of a server for a zone.
+// Served is a server's answer for a zone.
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
@@ -50,16 +50,16 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 	return got, nil
 }
 
-// ServedDS is the answer of a server of the parent for the DS of a zone.
+// ServedDS is the parent's answer for the DS of a zone.
 type ServedDS struct {
-	// TTL is the longest.
+	// Data has the DS records, TTL the longest among them.
 	Data []string
 	TTL  time.Duration
 	// NoName: the zone's name does not exist: a parent may remove the delegation with the DS.
 	NoName bool
 }
 
-// AskDS asks a server of the parent for the DS records of a zone, until ctx ends.
+// AskDS asks a server of the parent zone for the DS records of a zone, until ctx ends.
 func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (ServedDS, error) {
 	var got ServedDS
 	answer, err := askRRset(ctx, connect, at, nil, zone, mdns.TypeDS)
@@ -99,8 +99,8 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts returns a connection's error without addresses: the local port changes with each question, and a
-// status with the error would be written each time.
+// withoutPorts returns a connection's error without addresses: the local port changes with each question, so a status
+// with the error would be written each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

@@ -1,17 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transfer delivers zones to secondaries: it records a zone as a member of its class, for hidden primaries to
-// serve, and asks the secondaries for their serials.
+// Package transfer delivers zones to secondaries: each zone becomes a member of its class, so that hidden primaries
+// serve the zone, and the secondaries are asked for their serials.
 //
-// It promises: (1) A serial is confirmed when every listed secondary has answered with it, authoritatively and, if it
-// has a key, signed. (2) A secondary ahead of the stored zone is SerialBehind, with the code TSIG after two signed
-// answers: only then may the zone's serial be raised above it (S6.11). (3) A silent secondary delays no other, and
-// has its own row. (4) Serials of a signing secondary, and of those behind it, are never taken for the zone's: their
-// content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14).
+// Guarantees: (1) A serial is confirmed when every listed secondary has answered with it, authoritatively and, if it
+// has a key, signed. (2) A secondary with a later serial than the stored zone is SerialBehind, with the code TSIG after
+// two signed answers: only then may the zone's serial be raised above that (S6.11). (3) A silent secondary delays no
+// other, and has its own row. (4) Serials of a signing secondary, and of its own secondaries, are never taken for the
+// zone's: their content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14).
 //
-// It does not know primaries or the content of zones. It writes nothing itself: the fence writes the intent before a
-// zone becomes visible or ceases to be, and primaries serve the stored members.
+// Out of scope: primaries, and the content of zones. The package writes nothing itself: the fence writes the intent
+// before a zone becomes visible or ceases to be, and primaries serve the stored members.
 //
 // Read provider.go, then probe.go and last.go; signer.go and digest.go are for signing secondaries.
 package transfer

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary, by name. A secondary restarted from an old disk
+// confirmations has the last zone confirmed by each secondary, by its name. A secondary restarted from an old disk
 // answers with an earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
@@ -25,12 +25,12 @@ type confirmation struct {
 	server Secondary
 	uid    string
 	zone   name.Name
-	serial serial.Serial // as answered: of a signing secondary, its own
+	serial serial.Serial // as answered: a signing secondary has other serials
 	at     time.Time
 }
 
-// confirmationKept is the time after which a secondary without confirmations is not asked: it may have left the
-// class.
+// A secondary without a confirmation is asked until confirmationKept after its next comparison is due: later the
+// secondary may have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -39,7 +39,7 @@ func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered 
 	c.last[s.Name] = confirmation{s, plan.UID, plan.Zone, answered, time.Now()}
 }
 
-// forgetZone is called before a zone is withdrawn.
+// forgetZone is called before a zone is removed.
 func (c *confirmations) forgetZone(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,8 @@ func (c *confirmations) forgetZone(uid string) {
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmed
 	c.mu.Lock()
-	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > confirmationKept })
+	kept := p.config.DriftInterval + confirmationKept
+	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return time.Since(one.at) > kept })
 	all := maps.Clone(c.last)
 	c.mu.Unlock()
 	var asking sync.WaitGroup

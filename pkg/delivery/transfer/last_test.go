@@ -50,3 +50,22 @@ func TestAskLast_findsServersThatLostAZone(t *testing.T) {
 	other.serial.Store(0)
 	expect("withdrawn")
 }
+
+// A secondary confirms each zone once in driftInterval: in between it is asked for the last one.
+func TestAskLast_outlastsTheDriftInterval(t *testing.T) {
+	w := beginWorld(t)
+	w.openClass(t)
+	one := newSecondary(t, nil)
+	for interval, want := range map[time.Duration][]string{0: nil, 7 * 24 * time.Hour: {"one"}} {
+		p := w.makeProvider(t, Secondary{Name: "one", Addr: one.addr})
+		p.config.DriftInterval = interval
+		p.confirmed.noteConfirmed(p.config.Secondaries[0], planOf("u", "example.org.", 10), 10)
+		before := p.confirmed.last["one"]
+		before.at = before.at.Add(-6 * 24 * time.Hour)
+		p.confirmed.last["one"] = before
+		one.serial.Store(9)
+		if lost := p.AskLast(t.Context()); !slices.Equal(lost, want) {
+			t.Errorf("with driftInterval %s: %q, want %q", interval, lost, want)
+		}
+	}
+}

@@ -20,13 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the stored zones of a class, served by every primary. A zone is a member from the fence's first intent
-// until its Delivery is deleted. So all primaries serve the same, restarted or not, and a fenced worker can neither
-// show nor hide a zone.
+// Members are the zones stored as members of a class, served by every primary. A zone is a member from the fence's
+// first intent until its Delivery is deleted. So all primaries serve the same, restarted or not, and a fenced worker
+// can neither show nor hide a zone.
 type Members interface {
-	// Name of a member, zero for a zone that is none.
+	// Name returns the name of a member, zero for another zone.
 	Name(uid string) name.Name
-	// Holder is the UID of the member with the name, "" for none.
+	// Holder returns the UID of the member with the name, "" for none.
 	Holder(zone name.Name) (uid string)
 }
 
@@ -35,16 +35,19 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the class's catalog zone, used by Health; zero for none.
 	Catalog name.Name
-	// Claims maps names of TSIG keys to their use by the class (delivery.Abilities): a primary has one key of a name.
+	// Claims maps names of TSIG keys to the class's use of them (delivery.Abilities): a primary has one key of each
+	// name.
 	Claims map[string]string
 	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
-	// stored serial: a secondary may be notified before this process.
+	// stored serial: a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content; an error
-	// if not kept. nil: none are kept.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. The error
+	// means that they are not kept. Changes may be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Dial connects over TCP to signing secondaries, and over UDP to all; nil: dial.New(false).
+	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
+	DriftInterval time.Duration
+	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -87,7 +90,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries. Both share the memory of answers.
+// WithSecondaries returns a provider for other secondaries, which shares the memory of answers with p.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -135,8 +138,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove only calls the fence. The zone leaves the class when its Delivery is deleted; secondaries that follow the
-// catalog then remove it.
+// Remove calls the fence. The zone leaves the class when its Delivery is deleted; then secondaries that follow the
+// catalog remove it.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err() // a class has a zone under one name
@@ -149,8 +152,8 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{}, err
 }
 
-// Verify asks each secondary once. A secondary with the zone's serial has the content transferred from the primary;
-// of a signing secondary the content is compared.
+// Verify asks each secondary once. A secondary with the zone's serial has the content transferred from the primary.
+// Only the content of a signing secondary is compared.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -159,8 +162,8 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. If it answers without serving that zone, its
-// access to zones is unproven.
+// Health asks each secondary for the SOA of its catalog, or of the root. An answer without that zone does not prove
+// access to zones.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -214,8 +217,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// With wait, each secondary is asked until it has the serial or followTimeout is over. A transfer from a signing
-// secondary may take longer.
+// If wait is set, each secondary is asked until followTimeout is over or the secondary has the serial. A transfer from
+// a signing secondary may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -227,14 +230,14 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	// A question cut off by the deadline may fail before the context ends, and is no answer.
 	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
 	rows := make([]delivery.Server, len(p.config.Secondaries))
-	theirs := make([]serial.Serial, len(rows)) // of secondaries with own serials
+	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
 		var before seen // ahead, seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
 			answered := now.serial
 			if now.err == nil && s.ownSerials() {
-				theirs[i] = now.serial
+				observed[i] = now.serial
 				now = p.resolveSerial(ctx, s, plan, now.serial)
 			}
 			if !ended() || rows[i].At.IsZero() || now.err == nil && s.Signs {
@@ -273,18 +276,18 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	})
 	for i, s := range p.config.Secondaries {
 		if s.Signer != "" && rows[i].Err == nil { // the signer may have been asked later
-			now := p.findBehind(s, plan, theirs[i])
+			now := p.findBehind(s, plan, observed[i])
 			rows[i].Serial, rows[i].Note = now.serial, now.note
 		}
 	}
 	return rows
 }
 
-func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
+func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	if s.Signs {
-		return p.askSigner(ctx, s, plan, theirs)
+		return p.askSigner(ctx, s, plan, observed)
 	}
-	return p.findBehind(s, plan, theirs)
+	return p.findBehind(s, plan, observed)
 }
 
 // reaches reports whether a server has the serial or a later one; 0 is none.

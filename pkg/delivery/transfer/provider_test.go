@@ -298,8 +298,8 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	w.putZone(t, plan)
 	begun := time.Now()
 	report, err := p.Deliver(t.Context(), plan, passFence)
-	if took := time.Since(begun); took > 20*time.Second {
-		t.Errorf("it took %s", took)
+	if elapsed := time.Since(begun); elapsed > 20*time.Second {
+		t.Errorf("it took %s", elapsed)
 	}
 	if err != nil || report.Confirmed != 0 || len(report.Servers) != 3 {
 		t.Fatalf("%+v, %v", report, err)
@@ -326,8 +326,8 @@ func TestDeliver_confirmsWhatEverySecondaryHas(t *testing.T) {
 	if report, err = p.Deliver(t.Context(), plan, func(context.Context) error { t.Error("the fence is asked for nothing"); return nil }); err != nil || report.Confirmed != 10 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if took := time.Since(begun); took < 250*time.Millisecond || took > time.Minute {
-		t.Errorf("it took %s", took)
+	if elapsed := time.Since(begun); elapsed < 250*time.Millisecond || elapsed > time.Minute {
+		t.Errorf("it took %s", elapsed)
 	}
 	// A non-authoritative answer proves no serial.
 	behind.lame.Store(true)

@@ -11,18 +11,18 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Secondary is a name server to wait for.
+// Secondary is a name server that transfers zones.
 type Secondary struct {
 	Name string
 	Addr netip.AddrPort
-	// Key signs questions, and has to sign the answers; nil: neither.
+	// Key signs questions, and has to sign the answers; nil if neither is signed.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which
-	// this one transfers; "": it transfers from us.
+	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which it
+	// transfers; empty if it transfers from our primaries.
 	Signs  bool
 	Signer string
-	// Unsigned: the secondary may also transfer from us, for a zone that a signer begins to sign.
+	// Unsigned: the secondary may also transfer from our primaries, for a zone that a signer begins to sign.
 	Unsigned bool
 }
 

@@ -22,31 +22,31 @@ import (
 )
 
 const (
-	// maxVersions bounds the kept digests of a zone. maxProven bounds a signer's serials kept with the zone's serial
-	// of each: servers behind a signer may lag by several.
+	// maxVersions bounds the digests kept for a zone, maxProven the signer's serials with the zone's serial of each:
+	// servers that transfer from a signer may lag by several.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is how far the class's pace may lag for the first transfer of a zone: after a start every zone has
-	// its first transfer, and a signer that times out for each would occupy all workers of the class.
+	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone
+	// needs a first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
 // After a transfer from a signer, the next transfer waits: the transfers of a zone use at most zonePace octets per
 // second and a fifth of the time, those of a class at most classPace octets per second and the time of two workers.
-// This bounds the load of a tenant writing into a large zone of a signer without differences.
+// This bounds the load caused by a tenant who writes into a large zone if the signer has no IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace is the time before which no transfer begins.
+// pace limits transfers: none begins before the time "free".
 type pace struct{ free time.Time }
 
-func (p *pace) charge(now time.Time, took time.Duration, octets int, perSecond int, share float64) {
+func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
 	if p.free.Before(now) {
 		p.free = now
 	}
-	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(took))))
+	p.free = p.free.Add(max(time.Duration(float64(octets)/float64(perSecond)*float64(time.Second)), time.Duration(share*float64(elapsed))))
 }
 
 type signedZone struct {
@@ -61,19 +61,19 @@ type version struct {
 }
 
 type signer struct {
-	// serial is the signer's own, 0 before the first transfer.
+	// serial is the signer's own serial, 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
 	// whole: the transfer was full, not incremental.
 	whole bool
-	// matches has the signer's serials with the proven serial of the zone, newest last.
+	// matches pairs the signer's serials with the proven serials of the zone, the newest last.
 	matches []match
 	pace    pace
 }
 
-// match means that serial theirs of a signer has the data of serial ours of the zone.
-type match struct{ theirs, ours serial.Serial }
+// match means that the signer's serial "theirs" has the data of the zone's serial "ours".
+type match struct{ remote, local serial.Serial }
 
 type signedKey struct {
 	uid  string
@@ -103,7 +103,7 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 }
 
 // If the signer's own serial has changed, the zone is transferred first.
-func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
+func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
 	known := z.signers[s.Name]
@@ -112,7 +112,7 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 		z.signers[s.Name] = known
 	}
 	z.mu.Unlock()
-	if known.serial != theirs {
+	if known.serial != observed {
 		wait := p.waitToTransfer(known)
 		if 0 < wait && wait <= shortWait {
 			select {
@@ -123,13 +123,13 @@ func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Pla
 		}
 		if wait > 0 {
 			at := seen{note: fmt.Sprintf("it signs the zone; its serial %d is compared in %s, because a comparison before took long",
-				theirs, wait.Round(time.Second)), passing: true}
+				observed, wait.Round(time.Second)), passing: true}
 			if held := known.latest(); held != (match{}) {
-				at.serial = held.ours
+				at.serial = held.local
 			}
 			return at
 		}
-		if err := p.transferSigned(ctx, s, plan, z, known, theirs); err != nil {
+		if err := p.transferSigned(ctx, s, plan, z, known, observed); err != nil {
 			return seen{err: err, passing: err.Reason == delivery.ReasonServerUnreachable}
 		}
 	}
@@ -147,7 +147,7 @@ func (p *Provider) waitToTransfer(known *signer) time.Duration {
 }
 
 func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan delivery.Plan, z *signedZone, known *signer,
-	theirs serial.Serial) *delivery.Error {
+	observed serial.Serial) *delivery.Error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
 	began, octets := time.Now(), 0
@@ -177,10 +177,10 @@ func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan deliver
 	}
 	var err error
 	since := known.serial
-	if since != 0 && theirs.Ahead(since) {
+	if since != 0 && observed.Ahead(since) {
 		err = fetch(&since)
 	}
-	if since == 0 || !theirs.Ahead(since) || err != nil && ctx.Err() == nil {
+	if since == 0 || !observed.Ahead(since) || err != nil && ctx.Err() == nil {
 		next = *known
 		err = fetch(nil) // The signer has no differences, or has started over.
 	}
@@ -226,7 +226,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 			continue
 		}
 		if !plan.Serial.Ahead(one.serial) && known.soa != soa {
-			continue // The zone had another SOA before, or the signer changes it.
+			continue // The zone had another SOA before, or the signer changes the SOA.
 		}
 		known.addMatch(match{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
@@ -258,7 +258,7 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
-// followChanges stops where the changes are unknown.
+// followChanges ends with the known changes.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {
@@ -297,22 +297,22 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// A signer's serial theirs proves the zone's serial. A secondary that also transfers from us may have that itself.
-func (p *Provider) findBehind(s Secondary, plan delivery.Plan, theirs serial.Serial) seen {
-	if s.Unsigned && !p.mayBeAhead(plan, theirs) {
-		return seen{serial: theirs}
+// A signer's serial proves the zone's. A secondary that also transfers from our primaries may have the zone's own.
+func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
+	if s.Unsigned && !p.mayBeAhead(plan, observed) {
+		return seen{serial: observed}
 	}
 	z := p.findSigned(plan)
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.matches) {
-			if one.theirs == theirs {
-				return seen{serial: one.ours, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", theirs, s.Signer,
-					one.ours)}
+			if one.remote == observed {
+				return seen{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", observed, s.Signer,
+					one.local)}
 			}
 		}
 	}
-	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", theirs,
+	return seen{passing: true, note: fmt.Sprintf("its serial %d is none with which %s was found to have a serial of the zone", observed,
 		s.Signer)}
 }

@@ -127,9 +127,9 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 				after = s.lines
 			}
 			stays := func(line string) bool { return slices.Contains(after, line) }
-			stood := func(line string) bool { return slices.Contains(before, line) }
+			former := func(line string) bool { return slices.Contains(before, line) }
 			lines = append(append(lines, soa(from)), slices.DeleteFunc(slices.Clone(before), stays)...)
-			lines = append(append(lines, soa(to)), slices.DeleteFunc(slices.Clone(after), stood)...)
+			lines = append(append(lines, soa(to)), slices.DeleteFunc(slices.Clone(after), former)...)
 			from = to
 		}
 		answer.Answer = read(append(lines, soa(s.serial))...)
@@ -173,13 +173,13 @@ func TestDeliver_whileASignerBegins_S12_5(t *testing.T) {
 	w.putZone(t, plan)
 	plan.CallTimeout = time.Second
 	for _, test := range []struct {
-		theirs            uint32
+		foreign           uint32
 		serial, confirmed serial.Serial
 	}{{9, 9, 0}, {10, 10, 10}, {1000, 0, 0}} {
-		public.serial.Store(test.theirs)
+		public.serial.Store(test.foreign)
 		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || report.Confirmed != test.confirmed || report.Servers[0].Serial != test.serial || report.Servers[0].Err != nil {
-			t.Errorf("a secondary with serial %d: %+v, %v", test.theirs, report, err)
+			t.Errorf("a secondary with serial %d: %+v, %v", test.foreign, report, err)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	check := func(what string, plan delivery.Plan, confirmed serial.Serial, rows ...serial.Serial) {
 		t.Helper()
 		if confirmed == 0 {
-			plan.CallTimeout = time.Second // waits all of it
+			plan.CallTimeout = time.Second // waits the full timeout
 		}
 		report, err := p.Deliver(t.Context(), plan, passFence)
 		if err != nil || report.Confirmed != confirmed || report.Servers[0].Serial != rows[0] || report.Servers[1].Serial != rows[1] {
@@ -277,7 +277,7 @@ func TestDeliver_findsWhatSignersHave_S6_14(t *testing.T) {
 	s.signZone(0, fourth...)
 	check("an altered SOA", thirteen, 0, 13, 0)
 	s.changeServer(func() { s.soa = signerSOA })
-	// The signer loses its journal, then its store, then IXFR.
+	// The signer loses first the journal, then the store, then IXFR.
 	s.signZone(0, fourth...)
 	s.changeServer(func() { clear(s.history) })
 	check("no differences", thirteen, 13, 13, 13)
@@ -357,18 +357,18 @@ func TestDeliver_findsLostStoresBesideSigners_S6_14(t *testing.T) {
 func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	for _, c := range []struct {
-		took   time.Duration
-		octets int
-		want   time.Duration
+		elapsed time.Duration
+		octets  int
+		want    time.Duration
 	}{{0, 0, 0}, {time.Millisecond, 1000, 4 * time.Millisecond}, {time.Second, 1 << 20, 4 * time.Second}, {time.Second, 64 << 20, 64 * time.Second}} {
 		var p pace
-		p.charge(at, c.took, c.octets, zonePace, zoneShare)
+		p.charge(at, c.elapsed, c.octets, zonePace, zoneShare)
 		if got := p.free.Sub(at); got != c.want {
-			t.Errorf("%s and %d octets: %s, want %s", c.took, c.octets, got, c.want)
+			t.Errorf("%s and %d octets: %s, want %s", c.elapsed, c.octets, got, c.want)
 		}
-		p.charge(at, c.took, c.octets, zonePace, zoneShare)
+		p.charge(at, c.elapsed, c.octets, zonePace, zoneShare)
 		if got := p.free.Sub(at); got != 2*c.want {
-			t.Errorf("twice %s and %d octets: %s, want %s", c.took, c.octets, got, 2*c.want)
+			t.Errorf("twice %s and %d octets: %s, want %s", c.elapsed, c.octets, got, 2*c.want)
 		}
 	}
 	w := beginWorld(t)

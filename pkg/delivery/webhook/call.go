@@ -42,8 +42,8 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request, and if the server knows the nonce already, once more with another. before is
-// called before each attempt, nil for requests without changes, and its error is returned unchanged. Other errors are
+// callServer sends a signed request, and if the server knows the nonce already, once more with another. It calls
+// before, nil for requests without changes, ahead of each attempt, and returns its error unchanged. Other errors are
 // *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
@@ -65,7 +65,7 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 	}
 }
 
-// boundTimeout returns the class's timeout for 0, and at most that.
+// boundTimeout returns the timeout, but at most the class's; 0 means the class's.
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
@@ -97,7 +97,6 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	return got, nil
 }
 
-// Errors are *delivery.Error.
 func (p *Provider) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, []string, error) {
 	target := *p.base
 	unescaped, err := url.PathUnescape(path)
@@ -141,7 +140,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable explains a request without an answer. The message has only text of this program and the system:
+// explainUnreachable describes a request without an answer. The message has only texts of this program and the system:
 // some errors contain the text of a foreign server.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
@@ -216,23 +215,23 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 }
 
 // failure is nil for success, and set for a 404. spoken: the answer is of the protocol.
-func (got answer) readResponse() (response protocol.Response, spoken bool, failure *delivery.Error) {
-	spoken = json.Unmarshal(got.body, &response) == nil && response.Success != nil
-	if spoken && *response.Success && got.status/100 == 2 {
+func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
+	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
+	if isProtocol && *response.Success && got.status/100 == 2 {
 		return response, true, nil
 	}
-	if !spoken {
+	if !isProtocol {
 		response = protocol.Response{}
 	}
-	return response, spoken, got.explainFailure(response.Error, spoken)
+	return response, isProtocol, got.explainFailure(response.Error, isProtocol)
 }
 
-// refusal is nil if the answer had none. spoken: the answer is of the protocol.
-func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery.Error {
+// explainFailure describes a failed request. refusal is nil if the answer had none.
+func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
 	if refusal != nil {
-		code, failure.Said = refusal.Code, quoteServer(refusal, got.secrets)
+		code, failure.Detail = refusal.Code, quoteServer(refusal, got.secrets)
 	}
 	failure.Code = code
 	if !isProtocolCode(code) {
@@ -256,10 +255,10 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
 		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
 		failure.Message = "the server limits requests; lower spec.requestsPerSecond of the class"
-	case code == protocol.CodeRecordNotFound, spoken && status == http.StatusNotFound && code != protocol.CodeServerError:
+	case code == protocol.CodeRecordNotFound, isProtocol && status == http.StatusNotFound && code != protocol.CodeServerError:
 		failure.Reason = delivery.ReasonZoneNotFound
 		failure.Message = "the server has no zone for the record; create the zone at the provider"
-	case spoken && status == http.StatusConflict:
+	case isProtocol && status == http.StatusConflict:
 		failure.Reason = delivery.ReasonConflict
 		failure.Message = "the record conflicts with other data of the provider at this name"
 	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue,
@@ -274,7 +273,7 @@ func (got answer) explainFailure(refusal *protocol.Error, spoken bool) *delivery
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"
-	case spoken && status/100 == 2, spoken && status >= 500, code == protocol.CodeServerError:
+	case isProtocol && status/100 == 2, isProtocol && status >= 500, code == protocol.CodeServerError:
 		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
 		failure.Message = "the server failed; the controller's log has its answer, and its own log may have more"
 	case status/100 == 2:

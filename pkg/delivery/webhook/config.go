@@ -21,28 +21,28 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config of a Provider, from a class. No credential is logged or part of an error. A changed Config needs a new
-// Provider.
+// Config has the settings of a Provider, from a class. No credential is logged or part of an error. A changed Config
+// needs a new Provider.
 type Config struct {
 	// Server is the base URL, http or https, without user, query and fragment.
 	Server string
-	// Timeout of a request; 0: 30 s.
+	// Timeout bounds a request; 0 means 30 s.
 	Timeout time.Duration
-	// HMAC signs requests; nil: unsigned.
+	// HMAC signs requests; nil means unsigned.
 	HMAC *HMAC
-	// CABundle has PEM certificates to verify the server's with; empty: the system's.
+	// CABundle has PEM certificates to verify the server's certificate; empty means those of the system.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
-	// BearerToken is sent over https only; empty: none.
+	// BearerToken is sent over https only; empty for none.
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets in a Verify, each a request, during which the zone's delivery waits. The next
-	// Verify continues after them. 0: 500.
+	// VerifyAtMost bounds the RRsets in a Verify; 0 means 500. Each is a request, and the zone's delivery waits
+	// meanwhile. The next Verify continues after them.
 	VerifyAtMost int
 }
 
-// HMAC is the shared secret.
+// HMAC is the secret shared with the server.
 type HMAC struct {
 	Algorithm protocol.Algorithm
 	Secret    []byte
@@ -54,7 +54,7 @@ const (
 	maxHeader      = 64 << 10
 )
 
-// New returns the provider of a class, without network access. The error is a *delivery.Error naming all faults.
+// New returns the provider of a class, without network access. The error is a *delivery.Error that names all faults.
 func New(config Config) (*Provider, error) {
 	base, wrong := readServer(config)
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }

@@ -105,7 +105,7 @@ func serveUnextended(handler http.Handler) http.Handler {
 	})
 }
 
-// Behind named-checkzone, a refused record fails alone, a record that waits for a later one is retried, and a zone
+// Behind named-checkzone, a refused record fails alone, a record depending on a later record is retried, and a zone
 // with in-zone name servers can be removed.
 func TestProvider_deliversBesideWhatBINDRefuses(t *testing.T) {
 	checkzone := rig.Need(rig.Find("named-checkzone", "hack/install-peers.sh"))(t)

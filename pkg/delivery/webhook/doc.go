@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook delivers zones to an HTTP service: the client of the webhook protocol.
+// Package webhook delivers zones to an HTTP service, as a client of the webhook protocol (docs/webhook.md).
 //
-// It promises: (1) The unit is the RRset. A post replaces the whole RRset, and only an empty RRset is deleted.
-// Deletions follow from changes, because the protocol has no list. (2) With a secret configured no request is
-// unsigned, and every attempt has its own nonce. (3) No answer of the server can redirect a request, fill the memory,
-// or appear in a message, and only the protocol's JSON counts as an answer. (4) An RRset that the server refuses, or
-// without a form in the protocol, is set aside and named; the rest of the zone is delivered.
+// Guarantees: (1) RRsets are written as a whole: a post replaces the RRset, and only an empty RRset is deleted.
+// Deletions follow from changes, because the protocol has no list. (2) With a secret configured no request is unsigned,
+// and every attempt has its own nonce. (3) No answer of the server can redirect a request, fill the memory, or appear
+// in a message, and only the protocol's JSON counts as an answer. (4) An RRset that the server refuses, or the protocol
+// cannot represent, is set aside and named; the rest of the zone is delivered.
 //
-// It does not know the storage of secrets or the schedule of retries.
+// Out of scope: the storage of secrets, and the schedule of retries.
 //
 // Read provider.go, then call.go; protocol/sign.go and protocol/record.go are common to client and server.
 package webhook

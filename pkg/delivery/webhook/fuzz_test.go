@@ -23,9 +23,9 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(204, "18446744073709551616", []byte{})
 	f.Fuzz(func(t *testing.T, status int, retry string, body []byte) {
 		got := answer{status: status, header: http.Header{"Retry-After": {retry}}, body: body, secrets: []string{"the secret"}}
-		response, spoken, failure := got.readResponse()
+		response, isProtocol, failure := got.readResponse()
 		if failure == nil {
-			if !spoken || response.Success == nil || !*response.Success || status/100 != 2 {
+			if !isProtocol || response.Success == nil || !*response.Success || status/100 != 2 {
 				t.Fatalf("%d %s is taken for a success", status, body)
 			}
 			return

@@ -40,7 +40,7 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const extensionsLife = 10 * time.Minute
 
-// Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed, with Confirmed at plan.Serial.
+// Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed, and do not prevent the confirmation.
 // After an error some writes may have arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
@@ -54,7 +54,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
-// RRsets that failed earlier are written after the others (delivery.WriteOrder).
+// writeAll writes RRsets that failed earlier after the others (delivery.WriteOrder).
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.order.Failed(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -96,7 +96,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// Removals of a name come first, because a CNAME and other types exclude each other.
+// writeNames writes the removals of a name first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -122,7 +122,7 @@ func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) erro
 	return nil
 }
 
-// Remove deletes every RRset of the plan: the protocol cannot tell whether the RRset at the provider is ours.
+// Remove deletes every RRset of the plan, even if another client has replaced it: the protocol cannot tell.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout), mayStay: listNameServers(plan)}
 	err := func() error {
@@ -177,7 +177,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
-		// Decoded like the server's answer: strings joined by the protocol are joined in both.
+		// Decoded like the server's answer, so that strings joined by the protocol are joined on both sides.
 		record, err := protocol.Encode(want)
 		if err != nil || !protocol.Exact(want) {
 			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
@@ -237,7 +237,7 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// askHealth caches the extensions, even of an unhealthy server.
+// askHealth returns and caches the extensions, even of an unhealthy server.
 func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]string, error) {
 	got, err := p.callServer(ctx, timeout, nil, http.MethodGet, protocol.HealthPath, nil)
 	if err != nil {
@@ -257,7 +257,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	p.mu.Unlock()
 	if health.Status != protocol.Healthy || got.status/100 != 2 {
 		err := delivery.Errorf(delivery.ReasonServerError, "the server reports that it is not healthy")
-		err.Code, err.Said = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
+		err.Code, err.Detail = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
 		return health.Features, err
 	}
 	return health.Features, nil
@@ -276,14 +276,13 @@ func (p *Provider) hasExtension(ctx context.Context, timeout time.Duration, exte
 	return slices.Contains(extensions, extension), nil
 }
 
-// forgetExtension drops an extension that the server announced but does not have.
 func (p *Provider) forgetExtension(extension string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.extensions = slices.DeleteFunc(slices.Clone(p.extensions), func(has string) bool { return has == extension })
 }
 
-// AskLast implements delivery.Provider: no server fetches zones from it.
+// AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
 // Abilities implements delivery.Provider: the protocol has no list.
@@ -297,7 +296,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// listNameServers returns the address RRsets of the zone's name servers inside the zone.
+// listNameServers returns the keys of the addresses of the zone's name servers.
 func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {

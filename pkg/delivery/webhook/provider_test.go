@@ -165,7 +165,7 @@ func TestProvider_readsAnswers(t *testing.T) {
 		header     string
 		reason     delivery.Reason
 		code       string
-		aside      bool // in Failed; delivery of the rest continues
+		failed     bool // in Failed; delivery of the rest continues
 		permanent  bool
 		wholeClass bool
 		retry      time.Duration
@@ -175,18 +175,18 @@ func TestProvider_readsAnswers(t *testing.T) {
 		"success of nothing":       {status: 200, body: `{}`, reason: delivery.ReasonServerError, code: "200"},
 		"success in HTML":          {status: 200, body: `<html>FOREIGN</html>`, reason: delivery.ReasonServerError, code: "200"},
 		"success without a body":   {status: 204, reason: delivery.ReasonServerError, code: "204"},
-		"no success with 200":      {status: 200, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", aside: true},
-		"a code of its own":        {status: 500, body: refusal("FOREIGN code"), reason: delivery.ReasonServerError, code: "500", aside: true},
-		"a server error":           {status: 500, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", aside: true},
+		"no success with 200":      {status: 200, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", failed: true},
+		"a code of its own":        {status: 500, body: refusal("FOREIGN code"), reason: delivery.ReasonServerError, code: "500", failed: true},
+		"a server error":           {status: 500, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", failed: true},
 		"a gateway's error":        {status: 502, body: "FOREIGN bad gateway", reason: delivery.ReasonServerError, code: "502"},
 		"unavailable for a while":  {status: 503, body: "FOREIGN", header: "30", reason: delivery.ReasonServerError, code: "503", retry: 30 * time.Second},
-		"an invalid record":        {status: 400, body: refusal("INVALID_RECORD"), reason: delivery.ReasonValidationFailed, code: "INVALID_RECORD", aside: true, permanent: true},
-		"an invalid value":         {status: 400, body: refusal("INVALID_VALUE"), reason: delivery.ReasonValidationFailed, code: "INVALID_VALUE", aside: true, permanent: true},
-		"an invalid domain":        {status: 400, body: refusal("INVALID_DOMAIN"), reason: delivery.ReasonValidationFailed, code: "INVALID_DOMAIN", aside: true, permanent: true},
-		"a bad request":            {status: 400, body: "FOREIGN", reason: delivery.ReasonValidationFailed, code: "400", aside: true, permanent: true},
-		"a conflict":               {status: 409, body: refusal("INVALID_RECORD"), reason: delivery.ReasonConflict, code: "INVALID_RECORD", aside: true},
-		"no such zone":             {status: 404, body: refusal("RECORD_NOT_FOUND"), reason: delivery.ReasonZoneNotFound, code: "RECORD_NOT_FOUND", aside: true},
-		"no zone, and an error":    {status: 404, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", aside: true},
+		"an invalid record":        {status: 400, body: refusal("INVALID_RECORD"), reason: delivery.ReasonValidationFailed, code: "INVALID_RECORD", failed: true, permanent: true},
+		"an invalid value":         {status: 400, body: refusal("INVALID_VALUE"), reason: delivery.ReasonValidationFailed, code: "INVALID_VALUE", failed: true, permanent: true},
+		"an invalid domain":        {status: 400, body: refusal("INVALID_DOMAIN"), reason: delivery.ReasonValidationFailed, code: "INVALID_DOMAIN", failed: true, permanent: true},
+		"a bad request":            {status: 400, body: "FOREIGN", reason: delivery.ReasonValidationFailed, code: "400", failed: true, permanent: true},
+		"a conflict":               {status: 409, body: refusal("INVALID_RECORD"), reason: delivery.ReasonConflict, code: "INVALID_RECORD", failed: true},
+		"no such zone":             {status: 404, body: refusal("RECORD_NOT_FOUND"), reason: delivery.ReasonZoneNotFound, code: "RECORD_NOT_FOUND", failed: true},
+		"no zone, and an error":    {status: 404, body: refusal("SERVER_ERROR"), reason: delivery.ReasonServerError, code: "SERVER_ERROR", failed: true},
 		"no such page":             {status: 404, body: "FOREIGN", reason: delivery.ReasonServerError, code: "404"},
 		"not let in":               {status: 401, body: refusal("AUTH_FAILED"), reason: delivery.ReasonAuthenticationFailed, code: "AUTH_FAILED", wholeClass: true},
 		"not let in by a proxy":    {status: 401, body: "FOREIGN", reason: delivery.ReasonAuthenticationFailed, code: "401", wholeClass: true},
@@ -197,7 +197,7 @@ func TestProvider_readsAnswers(t *testing.T) {
 		"rate limited with a 200":  {status: 200, body: refusal("RATE_LIMITED"), reason: delivery.ReasonRateLimited, code: "RATE_LIMITED", wholeClass: true},
 		"rate limited for years":   {status: 429, body: refusal("RATE_LIMITED"), header: "999999999", reason: delivery.ReasonRateLimited, code: "RATE_LIMITED", wholeClass: true, retry: time.Hour},
 		"a Retry-After of letters": {status: 429, body: refusal("RATE_LIMITED"), header: "soon", reason: delivery.ReasonRateLimited, code: "RATE_LIMITED", wholeClass: true},
-		"a quota":                  {status: 429, body: refusal("QUOTA_EXCEEDED"), reason: delivery.ReasonQuotaExceeded, code: "QUOTA_EXCEEDED", aside: true, retry: 10 * time.Minute},
+		"a quota":                  {status: 429, body: refusal("QUOTA_EXCEEDED"), reason: delivery.ReasonQuotaExceeded, code: "QUOTA_EXCEEDED", failed: true, retry: 10 * time.Minute},
 		"a redirect":               {status: 302, body: "FOREIGN", reason: delivery.ReasonInvalidConfiguration, code: "302", wholeClass: true},
 		"too long an answer":       {status: 200, body: `{"success":true,"message":"` + strings.Repeat("x", protocol.MaxBody) + `"}`, reason: delivery.ReasonServerError, code: "200"},
 	} {
@@ -224,7 +224,7 @@ func TestProvider_readsAnswers(t *testing.T) {
 					t.Fatalf("%+v, %v", report, err)
 				}
 				return
-			case c.aside:
+			case c.failed:
 				if err != nil || report.Confirmed != 2 || len(report.Failed) != 1 {
 					t.Fatalf("%+v, %v", report, err)
 				}
@@ -241,17 +241,17 @@ func TestProvider_readsAnswers(t *testing.T) {
 			if text := failure.Error(); strings.Contains(text, "FOREIGN") || strings.Contains(text, secret) || failure.Message == "" {
 				t.Errorf("the message repeats what the server wrote, or is empty: %s", text)
 			}
-			if failure.Err != nil && strings.Contains(failure.Err.Error(), secret) || strings.Contains(failure.Said, secret) {
-				t.Errorf("the secret would be logged: %v, %s", failure.Err, failure.Said)
+			if failure.Err != nil && strings.Contains(failure.Err.Error(), secret) || strings.Contains(failure.Detail, secret) {
+				t.Errorf("the secret would be logged: %v, %s", failure.Err, failure.Detail)
 			}
-			if spoken := strings.HasPrefix(c.body, `{"success":false`); spoken && !strings.HasPrefix(failure.Said, "FOREIGN") || !spoken && failure.Said != "" {
-				t.Errorf("said %q", failure.Said)
+			if isProtocol := strings.HasPrefix(c.body, `{"success":false`); isProtocol && !strings.HasPrefix(failure.Detail, "FOREIGN") || !isProtocol && failure.Detail != "" {
+				t.Errorf("said %q", failure.Detail)
 			}
 		})
 	}
 }
 
-func TestProvider_signsAnewOnceWhenANonceWasSeen(t *testing.T) {
+func TestProvider_signsAgainOnceWhenANonceWasSeen(t *testing.T) {
 	for _, reused := range []int{1, 2} {
 		left := reused
 		server := startPeer(t, func(w http.ResponseWriter, request *http.Request) {
@@ -350,7 +350,7 @@ func TestProvider_provesItselfByACertificate(t *testing.T) {
 
 // Attacks 51 and 53.
 func TestNew_refusesServersThatCannotBe(t *testing.T) {
-	for server, says := range map[string]string{
+	for server, want := range map[string]string{
 		"":                                "http://",
 		"file:///etc/passwd":              "http://",
 		"unix:///run/docker.sock":         "http://",
@@ -364,7 +364,7 @@ func TestNew_refusesServersThatCannotBe(t *testing.T) {
 		"http://us er:PASSWORD@dns.test/": "URL",
 	} {
 		_, err := webhook.New(webhook.Config{Server: server})
-		if failure := asError(t, err); failure.Reason != delivery.ReasonInvalidConfiguration || !failure.Permanent || !strings.Contains(failure.Message, says) || strings.Contains(failure.Message, "PASSWORD") {
+		if failure := asError(t, err); failure.Reason != delivery.ReasonInvalidConfiguration || !failure.Permanent || !strings.Contains(failure.Message, want) || strings.Contains(failure.Message, "PASSWORD") {
 			t.Errorf("%s: %v", server, failure)
 		}
 	}
@@ -446,8 +446,9 @@ func TestProvider_survivesWhatServersSend(t *testing.T) {
 		server := startPeer(t, c.answer)
 		began := time.Now()
 		failure := asError(t, connectProvider(t, server.URL, func(c *webhook.Config) { c.Timeout = time.Second }).Health(t.Context()))
-		if took := time.Since(began); took > 20*time.Second || failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") {
-			t.Errorf("%s: %v after %s", what, failure, took)
+		if elapsed := time.Since(began); elapsed > 20*time.Second || failure.Reason != c.reason ||
+			strings.Contains(failure.Error(), "FOREIGN") {
+			t.Errorf("%s: %v after %s", what, failure, elapsed)
 		}
 		server.CloseClientConnections()
 	}
@@ -472,7 +473,7 @@ func TestProvider_healthSaysWhatIsWrong(t *testing.T) {
 		if c.reason == "" && err == nil {
 			continue
 		}
-		if failure := asError(t, err); failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") || strings.Contains(c.body, "FOREIGN") && failure.Said != "unhealthy: FOREIGN" {
+		if failure := asError(t, err); failure.Reason != c.reason || strings.Contains(failure.Error(), "FOREIGN") || strings.Contains(c.body, "FOREIGN") && failure.Detail != "unhealthy: FOREIGN" {
 			t.Errorf("%s: %v", what, failure)
 		}
 	}

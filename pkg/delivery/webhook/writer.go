@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// maxStreak RRsets failing in a row, with errors of unclear origin, lead to a GET /health. If the server is
-	// healthy, the rest of the zone is written: a tenant's unacceptable records do not block other tenants.
+	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If the server is healthy, the
+	// rest of the zone is written: a tenant's unacceptable records do not block other tenants.
 	maxStreak = 3
-	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; of RRsets that
+	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; among RRsets that
 	// failed earlier, the rest is skipped. maxFailed bounds the failures of an attempt.
 	maxSilent, maxFailed = 2 * maxStreak, 256
 	// soon is the retry delay of an attempt that ended because too many RRsets failed for the first time. The retry
@@ -29,8 +29,8 @@ const (
 	soon = 5 * time.Second
 )
 
-// least is the shortest timeout after halving. A timeout is at least slack times the slowest answer of the attempt,
-// so that slow RRsets are not taken for silent.
+// least is the shortest timeout after halving. A timeout is also at least slack times the slowest answer of the
+// attempt, so that slow RRsets do not count as timeouts.
 var least = time.Second
 
 const slack = 4
@@ -45,11 +45,11 @@ type writer struct {
 
 	waiting []item
 	size    int // octets of waiting in a batch
-	// streak counts failures in a row since a success or a healthy answer.
+	// streak counts failures in a row since a success or a good GET /health.
 	streak, failed, silent int
 	timeout, slowest       time.Duration
 	full                   *delivery.Error // the used-up quota: new RRsets are not written one by one
-	// last: only RRsets that failed earlier are left. spent: too many of them failed, and the rest is skipped.
+	// last: only RRsets that failed earlier are left. spent: too many of them failed again, and the rest is skipped.
 	last, spent bool
 	// refused are permanently refused items; helped: a write succeeded after a refusal.
 	refused []item
@@ -118,11 +118,11 @@ type answered int
 const (
 	no answered = iota
 	yes
-	// notKnown: the RRset is set aside until the server answers.
+	// notKnown means that the RRset is set aside until the server answers.
 	notKnown
 )
 
-// Without an answer, needsExtension sets the RRset aside, or returns an error that ends the plan.
+// needsExtension sets the RRset aside if the server does not answer, or returns an error that ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -188,7 +188,7 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	items := w.waiting
 	w.waiting, w.size = nil, 0
 	if len(items) > 1 && !w.spent {
-		// Without an answer of Health, the plain protocol suffices: health must not block writes.
+		// Without an answer, single requests suffice: health must not block writes.
 		if has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, protocol.FeatureBatch); err == nil && has {
 			done, err := w.writeBatch(ctx, items)
 			if done || err != nil {
@@ -204,8 +204,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// Refused RRsets are retried if other writes succeeded since: the server may refuse an MX before the address of its
-// host, and the removal of an address before the RRset naming it.
+// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before the address
+// of its host, and the removal of an address before the RRset naming it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -226,7 +226,7 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// False asks for single writes.
+// writeBatch returns false to ask for single writes.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -296,8 +296,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	var failure *delivery.Error
 	switch {
 	case err == nil:
-		_, spoken, failure := got.readResponse()
-		return w.recordOutcome(ctx, i, failure, spoken)
+		_, isProtocol, failure := got.readResponse()
+		return w.recordOutcome(ctx, i, failure, isProtocol)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
 		// The server accepted the connection and did not answer, perhaps because of the record.
 		w.silent++
@@ -308,8 +308,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// An error ends the attempt. spoken: the answer was of the protocol, or there was none.
-func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, spoken bool) error {
+// An error ends the attempt. isProtocol: the answer was of the protocol, or there was none.
+func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
 		w.streak, w.report.Proven = 0, true
@@ -324,14 +324,14 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		return failure
 	}
 	// An answer without a code of the protocol may come from a proxy that filters records.
-	strange := failure.WholeClass || !spoken && !failure.Permanent
+	strange := failure.WholeClass || !isProtocol && !failure.Permanent
 	if strange && w.streak == 0 && !w.isServerHealthy(ctx) {
 		return failure
 	}
 	ofServer := failure
 	if failure.WholeClass {
 		failure = &delivery.Error{
-			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Said: failure.Said, RetryAfter: featureRetry,
+			Reason: delivery.ReasonValidationFailed, Code: failure.Code, Detail: failure.Detail, RetryAfter: featureRetry,
 			Message: fmt.Sprintf("HTTP status %s for this record, without a code of the protocol, "+
 				"while the server says that it is healthy; see whether a proxy before the server refuses what the record says",
 				failure.Code),

@@ -64,7 +64,7 @@ func TestProvider_removesBeforeItPutsAtOneName(t *testing.T) {
 	}
 }
 
-// A record that the server cannot handle delays no other. If the server can handle none, the attempt ends.
+// A record beyond the server's ability delays no other. If the server can handle none, the attempt ends.
 func TestProvider_setsAsideWhatTheServerCannotHandle(t *testing.T) {
 	var sets []delivery.RRset
 	for _, owner := range []string{"a", "poison", "c", "d", "e", "f", "g"} {
@@ -121,8 +121,8 @@ func answerUnhealthy(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Attack 8: records that the server, or a proxy before it, cannot handle delay no other tenant. The poison is first
-// in canonical order, yet the neighbour's www is delivered in the same attempt.
+// Attack 8: records beyond the ability of the server, or of a proxy before it, delay no other tenant. The poison is
+// first in canonical order, yet the neighbour's www is delivered in the same attempt.
 func TestProvider_isHeldUpByNoRecords(t *testing.T) {
 	var sets []delivery.RRset
 	for n := range 40 {
@@ -430,7 +430,7 @@ func TestProvider_splitsWhatIsTooMuchForOneBatch(t *testing.T) {
 	}
 }
 
-func TestProvider_verifyNeedsAServerThatTells(t *testing.T) {
+func TestProvider_verifyNeedsAServerThatReports(t *testing.T) {
 	for what, answer := range map[string]http.HandlerFunc{
 		"no such path": answerWith(404, "404 page not found"), "no such method": answerWith(405, ""),
 		"a success without a record": answerWith(200, done),
@@ -494,8 +494,7 @@ func TestProvider_verifyGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// Attack 8: any number of records that the server cannot handle leaves the rest confirmed. Each attempt retries
-// another part.
+// Attack 8: any number of failing records leaves the rest confirmed. Each attempt retries another part.
 func TestProvider_isThroughWithAZoneOfWhichMuchFails(t *testing.T) {
 	poison := func(n int) string { return fmt.Sprintf("poison-%03d", n) }
 	sets := func(count int) (sets []delivery.RRset) {

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package name has owner names: canonical, comparable, usable as map keys.
+// Package name has types for owner names: canonical, comparable, usable as map keys.
 //
-// It promises: (1) A Name is absolute, lower case, in A-labels and within the limits of RFC 1035 §2.3.4; so is a Rel,
-// without trailing dot. (2) IDNA maps the whole text before any other rule, so U+3002 is a dot (S1.2). (3) Parsing a
-// canonical form returns the same value. (4) Key is a bijection, and its prefix ranges are the subtrees. (5) Compare
-// is the canonical order of RFC 4034 §6.1.
+// Guarantees: (1) A Name is absolute, lower case, in A-labels and within the limits of RFC 1035 §2.3.4. A Rel obeys the
+// same rules without a trailing dot. (2) IDNA maps the whole text before any other rule, so U+3002 is a dot (S1.2). (3)
+// Parsing a canonical form returns the same value. (4) Key is a bijection, and the keys with a prefix are a subtree.
+// (5) Compare is the canonical order of RFC 4034 §6.1.
 //
-// It does not know names in rdata, with any octet (package rdata), or zones.
+// Out of scope: names in rdata, which may have any octet (package rdata), and zones.
 //
 // Read name.go, then parse.go for the rules of S1.3.
 package name

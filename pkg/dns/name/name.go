@@ -9,7 +9,7 @@ import (
 )
 
 // Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only this package
-// makes one, so every Name obeys S1.2 and S1.3.
+// makes Names, so every Name obeys S1.2 and S1.3.
 type Name struct{ s string }
 
 // Root is ".".
@@ -31,7 +31,7 @@ func (n Name) relText() string {
 // Labels returns the labels left to right; none for the root.
 func (n Name) Labels() []string { return splitLabels(n.relText()) }
 
-// NumLabels does not allocate.
+// NumLabels counts labels without allocation.
 func (n Name) NumLabels() int {
 	if n.s == "" || n.s == "." {
 		return 0
@@ -66,7 +66,7 @@ func (n Name) Parent() (Name, bool) {
 	return Name{rest}, true
 }
 
-// Encloses reports whether sub is n or below; false if either is zero.
+// Encloses reports whether sub is n or below n; false if either is zero.
 func (n Name) Encloses(sub Name) bool {
 	_, ok := n.labelsBelow(sub)
 	return ok
@@ -100,8 +100,8 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 	return Rel{left}, true
 }
 
-// Compare is the canonical order (RFC 4034 §6.1): label by label from the right, octet by octet, a name before all
-// below. Zero equals the root.
+// Compare compares in canonical order (RFC 4034 §6.1): label by label from the right, octet by octet, a name before the
+// names below. Zero equals the root.
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
 // Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root.
@@ -109,8 +109,8 @@ func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText(
 // sort canonically.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
-// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again: a stored name outlives
-// its time's Unicode tables.
+// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, as Unicode tables change
+// after a name is stored.
 func FromKey(key string) (Name, error) {
 	text, err := keyToLabels(key)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestParse_canonical(t *testing.T) {
 // S1.3. Every message names the remedy.
 func TestParse_refusals(t *testing.T) {
 	tooLong := strings.Join([]string{label63, label63, label63, label63}, ".") + "."
-	for _, tc := range []struct{ text, says string }{
+	for _, tc := range []struct{ text, want string }{
 		{"", `"."`},
 		{"www", `"www."`},
 		{"@", "relative"},
@@ -122,8 +122,8 @@ func TestParse_refusals(t *testing.T) {
 			t.Errorf("S1.3: Parse(%q) = %q, want an error", tc.text, n)
 			continue
 		}
-		if !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("S1.3: Parse(%q): %v; want it to say %q", tc.text, err, tc.says)
+		if !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("S1.3: Parse(%q): %v; want it to say %q", tc.text, err, tc.want)
 		}
 		if len(err.Error()) > 700 {
 			t.Errorf("Parse(%.20q): an error of %d bytes", tc.text, len(err.Error()))

@@ -21,7 +21,7 @@ const (
 	maxText = 4 * maxWire
 )
 
-// profile maps as for lookups, without rules for ASCII: the lookup profile rejects "_", "*", "/" and "r3---x", all
+// profile maps as for lookups, without rules for ASCII. The lookup profile rejects "_", "*", "/" and "r3---x", all
 // valid in owner names (S1.2).
 var profile = idna.New(
 	idna.MapForLookup(),
@@ -47,7 +47,7 @@ func IsAbsolute(text string) bool {
 	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
 
-// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2), by S1.3.
+// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2), by the rules of S1.3.
 func Parse(text string) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -76,7 +76,7 @@ func ParseIn(text string, origin Name) (Name, error) {
 	return Rel{s}.In(origin)
 }
 
-// ErrNoOrigin: a relative name has no origin.
+// ErrNoOrigin is for a relative name without an origin.
 var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
 // ParseRel reads a relative name or "@".
@@ -92,7 +92,7 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonicalLabels returns "@", a name without trailing dot, or an absolute name with.
+// canonicalLabels returns "@", a relative name without trailing dot, or an absolute name with.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -111,7 +111,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		text, scan = mapped, scanASCII(mapped)
 	}
 	if scan.upper {
-		// Pure ASCII only: the mapping lowers all else.
+		// For pure ASCII: the mapping lowers other text.
 		text = strings.ToLower(text)
 	}
 	if scan.fault != nil {
@@ -121,8 +121,8 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 }
 
 // CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label
-// to nothing (S1.2): a policy on spec.domainName or on a rule sees the text as written. Stored objects may have such
-// texts, so their readers do not call it. The text need not be a valid name.
+// maps to nothing (S1.2), as a policy on spec.domainName or on a rule sees the text as written. Readers of stored
+// objects, which may have such texts, do not call CheckSpelling. The text need not be a valid name.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:
@@ -143,8 +143,8 @@ func CheckSpelling(text string) error {
 }
 
 // mapIDNA maps text to A-labels. Three rules beyond the library's keep the mapping stable: the text is UTF-8 (the
-// library substitutes U+FFFD), no label vanishes ("xn--" and ignored code points would, and "www.xn--" would become
-// absolute), and the result maps to itself.
+// library substitutes U+FFFD), no label becomes empty (as "xn--" and ignored code points would, and "www.xn--" would
+// become absolute), and the result maps to itself.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -232,7 +232,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the minimum wire length: a relative name's is below the root.
+// wireLen returns the wire length, of a relative name the minimum: directly below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1
@@ -273,8 +273,8 @@ func Quote(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// IsHost reports whether a name in presentation format is a host name: letters, digits and hyphens, without a hyphen
-// at either end of a label. The root is.
+// IsHost reports whether a name in presentation format is a host name: letters, digits and hyphens, without a hyphen at
+// either end of a label. So is the root.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	if text == "" {

@@ -37,7 +37,7 @@ func (r Rel) labelText() string {
 // Labels returns the labels left to right; none for the apex.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
-// NumLabels does not allocate.
+// NumLabels counts labels without allocation.
 func (r Rel) NumLabels() int {
 	if r.s == "" || r.s == "@" {
 		return 0
@@ -66,10 +66,10 @@ func (r Rel) In(origin Name) (Name, error) {
 	return Name{r.s + "." + origin.s}, nil
 }
 
-// Compare is the canonical order (RFC 4034 §6.1), as of the absolute names; the apex comes first.
+// Compare compares in canonical order (RFC 4034 §6.1), like the absolute names. The apex comes first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
-// Key is like Name.Key; "" for the apex.
+// Key is like Name.Key, "" for the apex.
 func (r Rel) Key() string { return labelsToKey(r.labelText()) }
 
 // Parent drops the leftmost label, "@" above a single label; false at the apex.
@@ -83,7 +83,7 @@ func (r Rel) Parent() (Rel, bool) {
 	return Apex, true
 }
 
-// Encloses reports whether sub is r or below.
+// Encloses reports whether sub is r or below r.
 func (r Rel) Encloses(sub Rel) bool {
 	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
 }

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rdata parses, normalises and formats the data of resource records, a value at a time, as its author defines
-// it or resolved in a zone. format.go lists the types; data of others is octets.
+// Package rdata parses, normalises and formats the data of a resource record, as its author defined it or with names
+// made absolute in a zone. format.go lists the known types; the data of other types is octets.
 //
-// It promises: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text
-// returns the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type
-// alone determines the names in a value, never a search in the text. (4) Nothing is dropped or truncated in silence:
-// the error names the correction. (5) No input panics.
+// Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
+// the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type alone
+// determines the names in a value, never a search in the text. (4) Nothing is dropped or truncated without an error,
+// which names the correction. (5) No input panics.
 //
-// It does not know owners, TTLs, RRsets, zones, or conflicts between records.
+// Out of scope: owners, TTLs, RRsets, zones, and conflicts between records.
 //
 // Read value.go for the API, pack.go for many values at once, format.go for the types and their fields, text.go for a
 // value's syntax.

@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// noMark: the wire form has no relative names.
+// noMark is for a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a one-octet label as the top of relative names, and its octet, which text does not contain, raw
-// or escaped. decodeWire knows relative names by the mark, and leaves strings that look like names alone.
+// chooseMark returns a label of one octet (the mark) to end relative names in wire format, and this octet, absent from
+// the text, raw or escaped. By the mark decodeWire recognizes relative names, and no strings that look like names.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -63,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString does not split text: a string's position is its meaning.
+// appendOneString does not split text, as position is meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -93,7 +93,7 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic parses a number, or servers' mnemonic for it.
+// parseMnemonic parses a number, or a mnemonic of servers.
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
@@ -167,8 +167,8 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends a name's uncompressed wire form, in lower case. A relative name ends in top, its origin's wire
-// form.
+// appendName appends a name's uncompressed wire form, in lower case. A relative name ends in top, the wire form of the
+// origin.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -251,7 +251,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), perhaps short: BIND omits leading zeros.
+// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), perhaps without leading zeros, as by BIND.
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -344,5 +344,5 @@ func endsEscaped(text string) bool {
 	return backslashes%2 == 1
 }
 
-// isMark reports whether top is a mark: a control character as only label.
+// isMark reports whether top is a mark, a control character as only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }

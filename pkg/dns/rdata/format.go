@@ -61,7 +61,7 @@ var kindWords = map[kind]string{
 	kindLOC:             "latitude, longitude, altitude and sizes, as in \"52 22 23 N 4 53 32 E -2m\" (RFC 1876)",
 }
 
-// field of rdata. A type's only field has no name.
+// field is of rdata. A type's only field has no name.
 type field struct {
 	name string
 	kind kind
@@ -78,11 +78,11 @@ type format struct {
 
 	// Derived.
 	names   uint64 // bit set of the positions of names
-	gateway bool   // a name if its type is 3
+	gateway bool   // has a gateway, a name in type 3
 	syntax  syntax
 }
 
-// formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read each
+// formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read these
 // alike. Fields have the RFC's names.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},
@@ -181,7 +181,7 @@ var byNumber = func() (at [CAA + 1]*format) {
 	return at
 }()
 
-// formatOf returns nil for an unlisted type: its data is octets (RFC 3597).
+// formatOf returns nil for an unlisted type, whose data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]
@@ -261,8 +261,8 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here: its data is octets (RFC 3597), and only a rule naming it
-// allows it (S4.5).
+// ByNumber reports whether the type has no format here, so the data is octets (RFC 3597). Only a rule that names the
+// type allows such data (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // CheckRecord returns an error if the type cannot be a Record (S5.4).

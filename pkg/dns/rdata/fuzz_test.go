@@ -132,12 +132,12 @@ func TestEncode_twin(t *testing.T) {
 				parts[i] = fieldTexts(field.kind).Draw(t, kindWords[field.kind])
 			}
 			text := strings.Join(parts, " ")
-			ours, err := encodeText(f.of, text, oneValue, AppendName(nil, origin), nil)
+			local, err := encodeText(f.of, text, oneValue, AppendName(nil, origin), nil)
 			if err != nil {
 				return
 			}
-			if theirs, err := packByLibrary(f.of, text, origin); err != nil || !equalButCase(ours, theirs) {
-				t.Fatalf("S5.3: %s %q: %x, the library says %x, %v", f.name, text, ours, theirs, err)
+			if remote, err := packByLibrary(f.of, text, origin); err != nil || !equalButCase(local, remote) {
+				t.Fatalf("S5.3: %s %q: %x, the library says %x, %v", f.name, text, local, remote, err)
 			}
 		}))
 	}

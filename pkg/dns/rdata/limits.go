@@ -5,8 +5,8 @@ package rdata
 
 // Limits of an RRset (S5.8), checked by validation for a Record and by package law at a name.
 const (
-	// MaxValues: BIND 9.18 rejects the whole zone beyond (max-records-per-type).
+	// MaxValues bounds an RRset: BIND 9.18 rejects the whole zone beyond (max-records-per-type).
 	MaxValues = 100
-	// MaxOctets of rdata on the wire: the RRset must fit a DNS message.
+	// MaxOctets bounds rdata on the wire: the RRset must fit a DNS message.
 	MaxOctets = 60_000
 )

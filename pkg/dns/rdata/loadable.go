@@ -29,7 +29,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound, but NSD rejects a zone file beyond it.
+		// RFC 8659 has no such bound, but NSD rejects a zone file with a longer tag.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
@@ -55,7 +55,7 @@ func CheckLoadable(t Type, wire []byte) error {
 				"as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case LOC:
-		// PowerDNS reads 4,000 km, and does not find the record to remove in an IXFR.
+		// PowerDNS reads larger sizes as 4,000 km, and does not find the record to remove in an IXFR.
 		for _, size := range wire[1:4] {
 			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
 				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
@@ -89,13 +89,13 @@ const maxFields = 64
 
 const maxTag = 15
 
-// Octets by algorithm number (IANA).
+// Octets by algorithm number (IANA); read only.
 var (
 	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest lets unlisted algorithms have any length.
+// checkDigest allows any length for unlisted algorithms.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The library computes LOC in floating point: its text does not return the same octets.
+// The library computes LOC in floating point, so its text does not return the same octets.
 
 const (
 	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2

@@ -14,9 +14,9 @@ import (
 // MasterFile returns type and data for a master file that BIND, Knot, NSD and PowerDNS read (S5.11). Names in the
 // value must be absolute.
 //
-// Servers share less than RFC 1035 and RFC 3597. PowerDNS does not read the generic form of types with another. Knot
-// and BIND lack the names of some types of PowerDNS. Knot reads few characters of a name unescaped. PowerDNS needs a
-// value for every service parameter, and a port without quotes.
+// Servers share less than RFC 1035 and RFC 3597. PowerDNS does not read the generic form of a type with its own form.
+// Knot and BIND lack the mnemonics of some types of PowerDNS. Knot reads few characters of a name unescaped. PowerDNS
+// needs a value for every service parameter, and a port without quotes.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {
@@ -95,7 +95,7 @@ func writeName(out *strings.Builder, text string) {
 	}
 }
 
-// typeInList returns a type by number unless every server knows its name.
+// typeInList writes a type by number unless every server knows its mnemonic.
 func typeInList(text string) string {
 	if t, err := ParseType(text); err == nil && t.ByNumber() {
 		return "TYPE" + strconv.Itoa(int(t))
@@ -103,8 +103,8 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes a service parameter: by number if servers lack its name, with "=" even without a value, and with
-// an unquoted port.
+// writeParam writes a service parameter: by number if servers lack the name, with "=" even without a value, and with an
+// unquoted port.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

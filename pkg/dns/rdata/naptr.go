@@ -11,7 +11,7 @@ import (
 )
 
 // checkSubstitution checks a NAPTR's regexp (RFC 3402 §3.2): empty, or delimiter, POSIX extended regular expression,
-// delimiter, replacement, delimiter, flags. It rejects expressions that POSIX implementations read differently.
+// delimiter, replacement, delimiter, flags. It rejects expressions on which POSIX implementations differ.
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
-// readSequence reads up to the end, "|" or ")"; empty is an error.
+// readSequence reads up to the end, "|" or ")". Empty is an error.
 func (e *expression) readSequence(depth int) error {
 	if e.endsSequence() {
 		return errors.New("an empty alternative or expression; write what it should match")
@@ -114,7 +114,7 @@ func (e *expression) readSequence(depth int) error {
 		case ']':
 			return errors.New("a closing bracket without an opening one; write \\]")
 		case '\\':
-			// checkSubstitution: a character follows.
+			// A character follows, by checkSubstitution.
 			if isDigit(e.rest[0]) {
 				return errors.New("a reference inside the expression; references belong to the replacement")
 			}
@@ -211,7 +211,7 @@ func (e *expression) beginsRange() bool {
 	return len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']'
 }
 
-// isPlainRange reports a range of digits, or of letters in one case; others depend on the locale.
+// isPlainRange reports a range of digits, or of letters in one case. Others depend on the locale.
 func isPlainRange(low, high byte) bool {
 	in := func(from, to byte) bool { return from <= low && low <= high && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')

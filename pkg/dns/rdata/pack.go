@@ -11,13 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs a zone's values like Value.Pack, but packs the origin once and does not resolve texts first. It is
+// Packer packs a zone's values like Value.Pack, but packs the origin once and does not resolve texts first. A Packer is
 // immutable.
 type Packer struct {
 	top []byte // the origin's wire form, empty for the zero Name
 }
 
-// NewPacker returns a packer for the zone origin; the zero Name does without relative names.
+// NewPacker returns a packer for the zone origin. If no name is relative, origin may be zero.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {
@@ -43,7 +43,7 @@ func AppendLabels(wire []byte, owner name.Rel) []byte {
 	return appendLabels(wire, owner.String())
 }
 
-// appendLabels relies on names without escapes (S1.2).
+// appendLabels appends labels, which have no escapes (S1.2).
 func appendLabels(wire []byte, text string) []byte {
 	for {
 		dot := strings.IndexByte(text, '.')
@@ -55,8 +55,8 @@ func appendLabels(wire []byte, text string) []byte {
 	}
 }
 
-// Append appends v's canonical, uncompressed wire form (RFC 4034 §6.2). After an error wire is unchanged, except
-// beyond its length.
+// Append appends v's canonical, uncompressed wire form (RFC 4034 §6.2). After an error wire is unchanged up to its
+// length.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {

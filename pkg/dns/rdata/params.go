@@ -18,7 +18,7 @@ import (
 // paramKey is a service parameter's number (RFC 9460 §14.3).
 type paramKey uint16
 
-// Parameters with a form; others are octets.
+// Parameters with a form of their own; others are octets.
 const (
 	paramMandatory     paramKey = 0
 	paramALPN          paramKey = 1
@@ -58,14 +58,14 @@ func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	return paramKey(n), true, nil
 }
 
-// param is a parameter as text, its value without quotes.
+// param is a parameter as text, with the value unquoted.
 type param struct {
 	key     paramKey
 	generic bool
 	value   string
 }
 
-// appendParams sorts service parameters (RFC 9460 §2.2).
+// appendParams appends service parameters, sorted (RFC 9460 §2.2).
 func appendParams(wire []byte, tokens []token) ([]byte, error) {
 	var space [8]param
 	params := space[:0]
@@ -176,8 +176,8 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendALPN appends protocols, each with a length octet. A list has escapes for commas and backslashes below those
-// of the text (RFC 9460 §A.1).
+// appendALPN appends protocols, each with a length octet. In the list, after the escapes of the text, commas and
+// backslashes are escaped again (RFC 9460 §A.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error
@@ -399,7 +399,7 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
-			// PowerDNS loads others, then fails to answer. Knot reads a backslash in a file as two.
+			// PowerDNS loads other octets, then fails to answer. Knot reads a backslash in a file as two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
 				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
 					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, " +

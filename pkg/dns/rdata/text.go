@@ -22,9 +22,9 @@ type token struct {
 
 // syntax has a type's exceptions from plain fields.
 type syntax struct {
-	// strings: fields may have any octet.
+	// strings allows any octet in fields.
 	strings bool
-	// innerQuotes: a bare field from paramsField on may have a quoted part (alpn="h2").
+	// innerQuotes allows a quoted part in a bare field from paramsField on (alpn="h2").
 	innerQuotes bool
 }
 
@@ -63,7 +63,7 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
-// splitFields also checks the number of fields. A text type that begins with a quote has only quoted strings (S5.3).
+// splitFields also checks the number of fields. Text that begins with a quote has only quoted strings (S5.3).
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, f.syntax, space)
 	if err != nil {
@@ -80,8 +80,8 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3). No character is special, not
-// even backslash, quote or semicolon: the text is served as written. Invisible octets are rejected; they need quotes.
+// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3). No character is special, not even
+// backslash, quote or semicolon: the text is served as written. Invisible octets are rejected; they need quotes.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -250,8 +250,8 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends a label, in lower case (RFC 4034 §6.2). Special characters of master files are escaped: the
-// text is safe anywhere in a file.
+// appendLabel appends a label, in lower case (RFC 4034 §6.2). Special characters of master files are escaped: the text
+// is safe anywhere in a file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {

@@ -58,7 +58,7 @@ const (
 	CAA        Type = 257
 )
 
-// Types named in rules, none a Record. ParseType returns all others.
+// Types that this code names, but no Record has. ParseType returns all others.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46
@@ -73,7 +73,7 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports whether the data is a text, in any number of strings: a bare value has one meaning (S5.3).
+// isText reports whether the data is a text in any number of strings: an unquoted value has one meaning (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
 // otherNames are mnemonics of types without a format, for lists of types and messages.
@@ -82,11 +82,11 @@ const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
 	AMTRELAY 260 RESINFO 261 TA 32768 DLV 32769`
 
-// namesRead are BIND's mnemonics, only read; String returns TYPE123, which every server reads.
+// namesRead are BIND's mnemonics, parsed but not written: String returns TYPE123, which every server reads.
 const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
 
 // judgeTable has the types known to BIND, Knot, NSD or PowerDNS, each with those servers. test/interop/known_types
-// writes it, and fails if the installed servers know others.
+// writes the table, and fails if the installed servers know others.
 //
 //go:embed judges.txt
 var judgeTable string
@@ -102,6 +102,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
+// mnemonics and numbers are read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
@@ -140,7 +141,7 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports whether a name has at most one value: servers reject a zone with two (S5.6).
+// Single reports whether a name may have only one value: servers reject a zone with two (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports whether a signing server makes such records itself. A signed zone equals the unsigned zone in all
@@ -153,7 +154,7 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// upperASCII leaves other scripts alone: strings.ToUpper maps "ſrv" to "SRV".
+// upperASCII changes only ASCII, as strings.ToUpper maps "ſrv" to "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {
@@ -177,7 +178,7 @@ func (t Type) String() string {
 	return "TYPE" + strconv.Itoa(int(t))
 }
 
-// MarshalText returns String.
+// MarshalText returns String's result.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText is ParseType.

@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Value is rdata as its author defines it, in canonical spelling: single spaces between fields, names in lower case,
+// Value is rdata as defined by its author, in canonical spelling: single spaces between fields, names in lower case,
 // relative names still relative, "@" for the zone itself. Equal Values are the same definition.
 //
-// Only the Parse functions make a Value of foreign text. With another Text the methods fail.
+// Only the Parse functions make a Value from foreign text. With another Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
@@ -41,8 +41,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a stored object's value without CheckLoadable: an earlier version admitted it, and its entries
-// must be found for removal.
+// ParseStored parses a stored object's value without CheckLoadable: an earlier version admitted the value, and its
+// entries must be found for removal.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -51,8 +51,8 @@ func ParseStored(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// FromRR parses a zone file's rdata with names relative to origin, and returns it resolved. Unlike Parse, it accepts
-// several strings without quotes as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a type that
+// FromRR parses a zone file's rdata with names relative to origin, and returns it with absolute names. Unlike Parse, it
+// accepts several strings without quotes as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a type that
 // CheckRecord rejects is returned as written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
@@ -115,7 +115,7 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	return v, nil
 }
 
-// ParseWire parses a value's uncompressed wire form, as Parse does its generic form.
+// ParseWire parses a value's uncompressed wire form, as Parse does the generic form.
 func ParseWire(t Type, wire []byte) (Value, error) {
 	var textSpace [512]byte
 	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
@@ -125,7 +125,7 @@ func ParseWire(t Type, wire []byte) (Value, error) {
 	return Value{t, string(canonical)}, nil
 }
 
-// readWire appends the canonical text, and checks wire by its source's rules.
+// readWire appends the canonical text of wire, and checks wire by the rules of from.
 func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
 	if limit := from.limit(); len(wire) > limit {
 		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
@@ -195,7 +195,7 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns another tool's value with absolute names: every name in text is complete, with or without the last
+// Absolute returns another tool's value with absolute names. In text every name is complete, with or without the last
 // dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
@@ -219,8 +219,7 @@ func Absolute(t Type, text string) string {
 	return full
 }
 
-// Spellings returns the texts of all values that mean the same in the zone origin: each name in the zone relative or
-// absolute.
+// Spellings returns the texts of all values that mean the same in the zone origin: each name relative or absolute.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
 	resolved, err := v.Resolve(origin)
 	if err != nil {

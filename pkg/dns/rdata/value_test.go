@@ -234,7 +234,7 @@ func TestParse_TXT(t *testing.T) {
 			}
 		}
 	}
-	// RFC 1035 §5.1: in a file, each bare word is a string of its own.
+	// RFC 1035 §5.1: in a file, each bare word is a separate string.
 	if data, err := FromRR(TXT, "hello world", name.Name{}); err != nil || data != `"hello" "world"` {
 		t.Errorf("a file's TXT is %q, %v", data, err)
 	}
@@ -291,7 +291,7 @@ func bareIsLiteral(text string) bool {
 
 // Refusals of S5.3, S5.4 and S5.8. Every message names the remedy.
 func TestParse_refusals(t *testing.T) {
-	for _, tc := range []struct{ typ, text, says string }{
+	for _, tc := range []struct{ typ, text, want string }{
 		{"A", "", "empty"},
 		{"A", " \t", "empty"},
 		{"A", "192.0.2.1\n192.0.2.2", "one line"},
@@ -463,8 +463,8 @@ func TestParse_refusals(t *testing.T) {
 			t.Errorf("S5.3: %s %.60q is %.60q; want an error", tc.typ, tc.text, v.Text)
 			continue
 		}
-		if !strings.Contains(err.Error(), tc.says) || !strings.HasPrefix(err.Error(), mustType(t, tc.typ).String()+" rdata ") {
-			t.Errorf("S5.3: %s %.60q: %v; want it to name the type and say %q", tc.typ, tc.text, err, tc.says)
+		if !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), mustType(t, tc.typ).String()+" rdata ") {
+			t.Errorf("S5.3: %s %.60q: %v; want it to name the type and say %q", tc.typ, tc.text, err, tc.want)
 		}
 		if len(err.Error()) > 800 {
 			t.Errorf("%s %.20q: an error of %d bytes", tc.typ, tc.text, len(err.Error()))
@@ -682,11 +682,11 @@ func TestParams_twin(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(text, "key7=") {
-			return // RFC 9460 §2.1 allows the value, miekg/dns does not read it
+			return // RFC 9460 §2.1 allows the value, miekg/dns does not
 		}
-		theirs, err := packByLibrary(rt, text, origin)
-		if err != nil || !equalButCase(wire, theirs) {
-			t.Fatalf("RFC 9460 §2.2: %s packs to %x; miekg/dns says %x, %v", text, wire, theirs, err)
+		remote, err := packByLibrary(rt, text, origin)
+		if err != nil || !equalButCase(wire, remote) {
+			t.Fatalf("RFC 9460 §2.2: %s packs to %x; miekg/dns says %x, %v", text, wire, remote, err)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// encodeText appends a text's uncompressed wire rdata. Relative names end in top, an absolute name's wire form;
-// without top they are rejected.
+// encodeText appends the uncompressed wire rdata of a text. Relative names end in top, the wire form of an absolute
+// name; without top they are rejected.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {
@@ -154,12 +154,12 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// isGeneric takes trimmed text (RFC 3597 §5).
+// isGeneric expects trimmed text (RFC 3597 §5).
 func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// decodeWire appends wire's canonical text. The octets may come from "\# length hex", and are checked as strictly as
+// decodeWire appends the canonical text of wire. The octets, perhaps from "\# length hex", are checked as strictly as
 // text.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
@@ -188,7 +188,7 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	if len(d.rest) > 0 {
 		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
 	}
-	// An absent last field leaves its blank.
+	// An absent last field leaves a blank.
 	if n := len(text); n > 0 && text[n-1] == ' ' {
 		text = text[:n-1]
 	}

@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serial has the arithmetic of SOA serials (RFC 1982).
+// Package serial compares and increments SOA serials (RFC 1982).
 //
-// It promises: (1) Of two serials without a defined order, neither is ahead. (2) Next is ahead of its receiver. (3)
-// Next never returns 0, to some secondaries "no zone yet".
+// Guarantees: (1) Of two serials without a defined order, neither is ahead. (2) Next is ahead of its receiver. (3) Next
+// never returns 0, which some secondaries take for "no zone yet".
 //
-// It does not know zones or dates; package law chooses a zone's next serial.
+// Out of scope: zones and dates. Package law chooses a zone's next serial.
 //
 // Read serial.go.
 package serial

@@ -19,8 +19,8 @@ const (
 	maxReread = 100
 )
 
-// lines splits a master file into logical lines, without comments, with blanks for parentheses and the newlines
-// inside. Quotes and escapes stay.
+// lines splits a master file into logical lines, without comments, with blanks for parentheses and the newlines inside.
+// Quotes and escapes stay.
 type lines struct {
 	in      *bufio.Reader
 	number  int      // the last physical line's, from 1
@@ -34,7 +34,7 @@ func newLines(r io.Reader) *lines {
 	return &lines{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// readPhysical drops the line ending; false at the end.
+// readPhysical returns a line, or false at the end.
 func (l *lines) readPhysical() (string, bool) {
 	if len(l.pending) > 0 {
 		text := l.pending[0]
@@ -49,7 +49,7 @@ func (l *lines) readPhysical() (string, bool) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			// Kept until certainly too long.
+			// Keep the line until certainly too long.
 			if len(long) <= maxLine {
 				long = append(long, part...)
 			}
@@ -123,7 +123,8 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread returns err, and has the lines after a bad line read alone: a superfluous parenthesis must not swallow them.
+// reread returns err, and lets the lines after a bad line be read again: a superfluous parenthesis must not swallow
+// them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
@@ -133,8 +134,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text without comment and parentheses to joined, and returns the number of open ones. RFC 1035
-// does not nest them; BIND does.
+// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses. RFC
+// 1035 does not nest them, but BIND does.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

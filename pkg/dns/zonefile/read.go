@@ -20,7 +20,7 @@ const maxTTL = 1<<31 - 1
 
 // RR is a record of class IN from a file.
 type RR struct {
-	// Line is that of the record's first line, from 1.
+	// Line is the number of the record's first line, from 1.
 	Line int
 	Name name.Name
 	Type rdata.Type
@@ -30,23 +30,23 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin is for relative names before the first $ORIGIN. Zero: the SOA's owner; earlier names have to be
+	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner is, and earlier names must be
 	// absolute.
 	Origin name.Name
 	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
-	// absolute owner. nil or a zero result: the name is rejected.
+	// absolute owner. If Guess is nil or returns zero, the name is rejected.
 	Guess func() name.Name
-	// TTL is for records before any TTL in the file, in seconds. nil: they are rejected.
+	// TTL, in seconds, is for records before any TTL in the file. If nil, these are rejected.
 	TTL *uint32
 }
 
-// LineError is a line's fault.
+// LineError is a line's error.
 type LineError struct {
-	// Line is the record's first, from 1.
+	// Line is the record's first line, from 1.
 	Line int
 	// Text is truncated for display.
 	Text string
-	// Reason is the broken rule, Fix the correction, empty if Reason has it.
+	// Reason is the broken rule. Fix is the correction, empty if Reason has it.
 	Reason, Fix string
 }
 
@@ -58,8 +58,8 @@ func (e *LineError) Error() string {
 	return text + ": " + strconv.QuoteToASCII(e.Text)
 }
 
-// Read yields a master file's records in order. A bad line yields a *LineError, and Read continues. Any other error
-// is r's, and the last.
+// Read yields a master file's records in order. A bad line yields a *LineError, and Read continues. Any other error is
+// the reader's, and the last.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
 		f := file{origin: opts.Origin, guess: opts.Guess, fallback: opts.TTL}
@@ -100,7 +100,7 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	}
 }
 
-// lineError divides an error of name or rdata into Reason and Fix, at "; ".
+// lineError divides an error of package name or rdata into Reason and Fix, at "; ".
 func lineError(line int, text string, err error) *LineError {
 	const most = 200
 	if text = strings.TrimRight(text, " \t"); len(text) > most {
@@ -124,8 +124,8 @@ type file struct {
 	directive bool    // ttl is from $TTL, unchanged by explicit TTLs
 	fallback  *uint32 // without a TTL in the file
 
-	// owner is the last record's, for lines that begin with a blank; zero without any or if rejected (promise 4).
-	// ownerText is its text, relative to ownerOrigin.
+	// owner is the last record's, for lines that begin with a blank, or zero if there is none or it was rejected
+	// (promise 4). ownerText is its text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name
@@ -135,7 +135,7 @@ func (f *file) readDirective(text string, line int) error {
 	keyword, rest := cutField(text)
 	switch strings.ToUpper(keyword) {
 	case "$ORIGIN":
-		// After an unreadable $ORIGIN, relative names would end up in the wrong place.
+		// After an unreadable $ORIGIN, relative names would get a wrong origin.
 		err := f.setOrigin(rest)
 		if f.lostOrigin = 0; err != nil {
 			f.origin, f.guess, f.lostOrigin = name.Name{}, nil, line
@@ -222,7 +222,7 @@ func (f *file) readRecord(text string) (RR, error) {
 		rr.Type = t
 		break
 	}
-	if rr.Type == rdata.SOA && f.origin.IsZero() {
+	if rr.Type == rdata.SOA && f.origin.IsZero() && f.lostOrigin == 0 {
 		f.origin = rr.Name
 	}
 	var err error
@@ -258,7 +258,7 @@ func (f *file) setOwner(text string) error {
 	return err
 }
 
-// parseName resolves escapes of characters allowed in owner names (S1.3).
+// parseName reads escapes of characters allowed in owner names (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
@@ -300,7 +300,7 @@ func unescapeOwner(text string) (string, bool) {
 	return plain.String(), true
 }
 
-// isClass fails for classes other than IN.
+// isClass returns an error for classes other than IN.
 func isClass(field string) (bool, error) {
 	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
 	case "IN", "CLASS1":

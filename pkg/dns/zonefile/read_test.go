@@ -75,6 +75,10 @@ func TestRead_syntax(t *testing.T) {
 			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
 			`3! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,
 			`4! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`}},
+		{"nor below an SOA", "$ORIGIN a..b.\nw.org. 5 SOA a.org. b.org. 1 2 3 4 5\nwww 5 A 192.0.2.1\n", org, []string{
+			`1! $ORIGIN: name "a..b." has an empty label | write one dot between labels and none in front`,
+			`2 w.org. 5 SOA a.org. b.org. 1 2 3 4 5`,
+			`3! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`}},
 		{"an $ORIGIN without a name", "$ORIGIN\nwww 5 A 192.0.2.1\n$ORIGIN example.com.\nwww 5 A 192.0.2.1\n", org, []string{
 			`1! $ORIGIN takes one name | write it absolute, as in "$ORIGIN example.org."`,
 			`2! a name is relative to the $ORIGIN of line 1, which is refused | correct that line`,

@@ -184,14 +184,14 @@ func checkBIND(t *testing.T, entries []dns.Entry) {
 		slices.Sort(lines)
 		return slices.Compact(lines)
 	}
-	ours, theirs := sorted(entries), sorted(back)
-	for _, line := range ours {
-		if _, ok := slices.BinarySearch(theirs, line); !ok {
+	local, remote := sorted(entries), sorted(back)
+	for _, line := range local {
+		if _, ok := slices.BinarySearch(remote, line); !ok {
 			t.Errorf("S5.11: BIND does not have %q", line)
 		}
 	}
-	for _, line := range theirs {
-		if _, ok := slices.BinarySearch(ours, line); !ok {
+	for _, line := range remote {
+		if _, ok := slices.BinarySearch(local, line); !ok {
 			t.Errorf("S5.11: only BIND has %q", line)
 		}
 	}

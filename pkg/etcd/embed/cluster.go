@@ -32,29 +32,29 @@ const clusterToken = "kubizone"
 // peerDialTimeout bounds the connection to a peer; etcd bounds the answer.
 const peerDialTimeout = 2 * time.Second
 
-// catchUpEntries is how many log entries a member keeps in memory for a slow one. A member further behind receives
-// the whole store. etcd's default is 5,000.
+// catchUpEntries is the number of log entries that a member keeps in memory for slower members. A member further behind
+// receives the whole store. etcd's default is 5,000.
 const catchUpEntries = 1000
 
-// memberFile has the member's name. Without it, a sole member, or no data.
+// memberFile has the member's name. It is absent for a sole member, and without data.
 const memberFile = "member"
 
 // Cluster is a member's place in a cluster.
 type Cluster struct {
-	// MemberName is this member's, in InitialCluster.
+	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members with their peer URLs, as NAME=https://HOST:PORT, separated by commas. From the
-	// first start on the stored list counts.
+	// InitialCluster has all members with their peer URLs, as NAME=https://HOST:PORT, separated by commas. After the
+	// first start the stored list counts.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
 	// CertFile and KeyFile identify this member to peers, as server and as client. CAFile is the authority of peers,
-	// and must sign nothing else: every client with its certificate is a peer. PEM. Certificate and key are read
-	// again at each handshake.
+	// and must sign nothing else, as every client with its certificate is a peer. PEM files. Certificate and key are
+	// read again at each handshake.
 	CertFile, KeyFile, CAFile string
 }
 
-// Validate returns all faults, by flag.
+// Validate returns all faults, with their flags.
 func (c *Cluster) Validate() error {
 	var wrong []error
 	members, err := c.parseMembers()
@@ -117,7 +117,7 @@ func (c *Cluster) tls() transport.TLSInfo {
 	}
 }
 
-// joinCluster makes a sole member's configuration a cluster member's.
+// joinCluster changes a sole member's configuration to a cluster member's.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
-		return err // no member has begun: all begin together
+		return err // no member has begun, so all begin together
 	}
 	return c.joinFormed(to, dir, members, formed)
 }
@@ -162,8 +162,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the
-// first one's name and vote, without the memory of its votes.
+// joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the name
+// and vote of the first, but without a record of its votes.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -198,7 +198,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember compares the stored member with the member to start, "" for a sole member.
+// checkMember rejects a stored member other than the member to start, "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -240,8 +240,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError: the directory is empty, but the cluster has begun. Known: the cluster still has a member of this
-// name.
+// LostMemberError reports an empty directory, though the cluster has begun. Known: the cluster still has a member of
+// this name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

@@ -81,7 +81,7 @@ func TestStart_isStoppedWhereItCannotBecomeReady(t *testing.T) {
 		m.Stop()
 		t.Skip("this etcd starts on a log that lost its end")
 	}
-	if took := time.Since(began); took > time.Minute {
-		t.Errorf("stopped after %s: %v", took, err)
+	if elapsed := time.Since(began); elapsed > time.Minute {
+		t.Errorf("stopped after %s: %v", elapsed, err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"syscall"
 )
 
-// Format numbers the data directory's layout. It changes only if older binaries cannot use the new layout. The ledger
-// numbers keys and values.
+// Format is the version of the data directory's layout. It changes only if older binaries cannot use the new layout.
+// The ledger has versions for keys and values.
 const Format = 1
 
 // DefaultMinFreeBytes is the free space needed to start etcd, which preallocates two write-ahead segments of 64 MiB,
@@ -39,7 +39,7 @@ type Dir struct {
 // OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is in octets; 0:
 // DefaultMinFreeBytes.
 //
-// Errors: *InUseError; others name the directory and the next step.
+// The error is *InUseError, or names the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("data-dir: must not be empty, name a directory that this user may write")
@@ -66,7 +66,7 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 // Path returns the absolute path.
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. The lock file stays: otherwise two processes could lock two files of the name.
+// Close releases the lock. The lock file stays, or two processes could lock two files of this name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -84,7 +84,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// Only for the message of E1: the kernel's lock ends with the process.
+	// The process ID is only for E1's error: the kernel's lock ends with the process.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -133,7 +133,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// writeLine writes through a rename: a crash leaves no empty file.
+// writeLine writes through a rename, so a crash leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {
@@ -152,7 +152,7 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
 }
 
-// InUseError names the process with the directory. PID is 0 if unknown.
+// InUseError reports a directory in use by another process. PID is 0 if unknown.
 type InUseError struct {
 	Dir string
 	PID int

@@ -1,24 +1,23 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package embed keeps a server's data directory: lock, format, and the etcd member inside, alone or in a cluster.
+// Package embed runs a server's etcd member, alone or in a cluster, and locks its data directory.
 //
-// It promises:
+// Guarantees:
 //
-//	E1. One process at a time: the second to open a directory gets an error with the directory and the first one's
-//	    process id, before anything is read or written.
-//	E2. A directory in a newer format is rejected untouched.
-//	E3. Only the directory's owner has access: clients connect to a unix socket in a directory of mode 0700, and
-//	    no port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a
-//	    certificate of their own CA.
-//	E4. Fatal errors of etcd do not end the process, but arrive on Failed, with the next step.
-//	E5. Stop answers requests in flight, closes the store and releases the lock, in this order.
-//	E6. A member with data rejoins under its name, and ignores flags about other members. A member without data
-//	    never takes the place of a member that had data: Start fails, and names the command that admits the
-//	    member.
+//	E1. A single process opens a directory: a second process gets an error with the directory and the first one's
+//	    process ID, before anything is read or written.
+//	E2. A directory in a newer format is rejected unchanged.
+//	E3. Only the directory's owner has access: clients connect to a unix socket in a directory of mode 0700, and no
+//	    port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a certificate
+//	    of their own CA.
+//	E4. Fatal errors of etcd do not end the process. Failed and Err report them, with the next step.
+//	E5. Stop answers requests in flight, then closes the store. Then the caller releases the lock.
+//	E6. A member with data rejoins under its name, and ignores flags about other members. A member without data never
+//	    takes the place of a member that had data: Start fails, and names the command that admits the member.
 //
-// It does not know the content of the store. Two compactors would cut each other's history, so etcd's own is off; the
-// API server's keeps five minutes for watches to resume. pkg/ledger/etcd has the ledger's requirements of an etcd
+// Out of scope: the content of the store. etcd's own compactor is off: the API server's compactor keeps five minutes of
+// history for watches to resume, and a second would cut that. pkg/ledger/etcd has the ledger's requirements of an etcd
 // client.
 //
 // Read embed.go first, then dir.go, then cluster.go.

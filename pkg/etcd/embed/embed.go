@@ -24,8 +24,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes bounds the store. etcd's default of 2 GiB is reached early: every write of a record also writes
-// its zone.
+// DefaultQuotaBytes bounds the store. etcd's default of 2 GiB is too small, as every write of a Record also writes its
+// Zone.
 const DefaultQuotaBytes = 8 << 30
 
 // maxSocketPath is less than sun_path on every system (104 on the BSDs, 108 on Linux).
@@ -33,15 +33,15 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window bounds octets in flight to the member; pkg/apiserver bounds the other way.
+	// window bounds the octets in flight to the member; pkg/apiserver bounds those from the member.
 	window = 4 << 20
 )
 
-// Config of a Member.
+// Config configures a Member.
 type Config struct {
 	// Dir is closed by the caller after Stop.
 	Dir *Dir
-	// QuotaBytes bounds the store; 0: DefaultQuotaBytes. Beyond, etcd rejects writes.
+	// QuotaBytes bounds the store; 0: DefaultQuotaBytes. Above, etcd rejects writes.
 	QuotaBytes int64
 	// Log receives etcd's log by line; nil drops it.
 	Log func(line string)
@@ -67,13 +67,13 @@ type Member struct {
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes the log: etcd reports its closed listeners.
+	// stopping mutes the log, as etcd reports its closed listeners.
 	stopping atomic.Bool
 }
 
-// Start returns when etcd accepts writes, or early with ctx's error. A cluster needs a majority for writes.
+// Start returns when etcd accepts writes, or with ctx's error. A cluster needs a majority for writes.
 //
-// Errors: *LostMemberError; others name the flag or directory and the next step.
+// The error is *LostMemberError, or names the flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	dir := filepath.Join(cfg.Dir.Path(), etcdDir)
 	if err := cfg.Dir.checkMember(cfg.memberName()); err != nil {
@@ -146,7 +146,7 @@ func (m *Member) startServer(config *etcd.Config) error {
 	}
 }
 
-// Endpoints returns those for etcd clients.
+// Endpoints returns the endpoints for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
 // Failed is closed if etcd stops by itself. Err then has the reason and the next step.
@@ -195,8 +195,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running returns the endpoint of another process's etcd in the data directory path. False without a socket there,
-// also because the path is too long.
+// Running returns the endpoint of another process's etcd in the data directory path. False without a socket there, or
+// if the path is too long.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -266,14 +266,14 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
 	// Alone, waiting for a leader's heartbeat only delays the start.
 	c.TickMs, c.ElectionMs = 20, 200
-	// Logged whenever a laptop sleeps or its disk stalls.
+	// Otherwise logged whenever a laptop sleeps or its disk stalls.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
 	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))
 	return c
 }
 
-// noEntryYet is in etcd's error for a version that it cannot store before the first entry. etcd retries every four
+// noEntryYet is part of etcd's error when it cannot store its version before the first entry. etcd retries every four
 // seconds.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
@@ -319,7 +319,7 @@ func (f *failure) setError(err error) {
 	})
 }
 
-// OnWrite follows a Fatal or Panic log, and must not return.
+// OnWrite is called after a Fatal or Panic log, and must not return.
 func (f *failure) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := errors.New(entry.Message)
 	for _, field := range fields {

@@ -18,10 +18,10 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is of a running member; initialCluster is as in Cluster. report receives a line when the new member
-// may start.
+// vote. dataDir is the directory of a running member; initialCluster is as in Cluster. report is called when the new
+// member may start.
 //
-// The new member is a learner until all data have arrived, so blocks no write if it never arrives. An interrupted
+// The new member is a learner until all data have arrived, so it blocks no write if it never starts. An interrupted
 // Replace can be repeated.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := Running(dataDir)
@@ -58,7 +58,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 		if err == nil {
 			break
 		}
-		// New members are not trusted at once; etcd waits five seconds.
+		// etcd trusts a new member only after five seconds.
 		if !errors.Is(err, rpctypes.ErrUnhealthy) || !pause(ctx) {
 			return fmt.Errorf("member %s: %w", member, err)
 		}
@@ -93,7 +93,7 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-// replacePlace removes the old member and adds a learner, and returns its identifier.
+// replacePlace removes the old member, adds a learner, and returns the learner's identifier.
 func replacePlace(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
 	list, err := client.MemberList(ctx)
 	if err != nil {

@@ -18,11 +18,11 @@ const (
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot is the source of Restore.
+// Snapshot describes the source of Restore.
 type Snapshot struct {
-	// Path of an etcd snapshot with its hash.
+	// Path is of an etcd snapshot with its hash.
 	Path string
-	// Bump is added to the revision, and everything before is compacted: clients that saw a later revision list
+	// Bump is added to the revision, and all earlier revisions are compacted: clients that saw a later revision list
 	// again, and never see a revision twice with different content. 0: the revision stays.
 	Bump int64
 	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
@@ -30,7 +30,7 @@ type Snapshot struct {
 	MemberName, InitialCluster string
 }
 
-// Restore puts a snapshot into a directory without data, as a whole or not at all.
+// Restore writes a snapshot into a directory without data, as a whole or not at all.
 func (d *Dir) Restore(from Snapshot) error {
 	target := filepath.Join(d.path, etcdDir)
 	if d.HasData() {

@@ -26,8 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot calls each for a snapshot's changes, in order. Compacted changes are missing; a key's last change is
-// its state.
+// ReadSnapshot reads a snapshot, and calls each with its changes in order. Compacted changes are missing; a key's last
+// change is its state.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -56,7 +56,7 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Read every key and value before Check: on its goroutine an invalid address ends the process.
+		// Read every key and value before Check, on whose goroutine an invalid address ends the process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {
@@ -74,7 +74,7 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// readSnapshot makes panics and memory faults errors: bbolt trusts the file, and a damaged page leads to both.
+// readSnapshot turns panics and memory faults into errors: bbolt trusts the file, and a damaged page leads to both.
 func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

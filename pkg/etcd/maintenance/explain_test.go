@@ -75,8 +75,8 @@ func TestExplain_outcomesThatNobodyKnows(t *testing.T) {
 					if code := err.(apierrors.APIStatus).Status(); code.Code != http.StatusGatewayTimeout || code.Details != nil {
 						t.Errorf("%+v", code)
 					}
-					if took := time.Since(began); took > 5*time.Second {
-						t.Errorf("after %s", took)
+					if elapsed := time.Since(began); elapsed > 5*time.Second {
+						t.Errorf("after %s", elapsed)
 					}
 				})
 			})

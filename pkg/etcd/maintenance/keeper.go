@@ -28,11 +28,11 @@ const (
 	// Intervals of checks, normally and while etcd is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// askTimeout bounds a question, defragmentTimeout a defragmentation. Its member answers no request meanwhile:
+	// askTimeout bounds a request, defragmentTimeout a defragmentation, during which the member answers no request for
 	// about ten seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is a defragmentation's minimum gain: small stores are not interrupted.
+	// minReclaim is a defragmentation's minimum gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
 	// againAfter is the minimum time between a member's defragmentations, in seconds of etcd's clock. etcd reuses
 	// free space, so only a file near the quota needs defragmentation.
@@ -43,7 +43,7 @@ const (
 	keepHistory = time.Minute
 	// lockSeconds is how long a dead server blocks others' defragmentation.
 	lockSeconds = 240
-	// turnSeconds is a member's turn while no lock is possible.
+	// turnSeconds is the time of a member while no lock is possible.
 	turnSeconds = 15
 )
 
@@ -56,12 +56,12 @@ type Keeper struct {
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen has the last checks' revisions, oldest first; compacted is the size in use after the last compaction for
-	// size, or less if etcd has freed more since.
+	// seen has the revisions of the last checks, oldest first. compacted is the size in use after the last compaction
+	// for size, or less if etcd has since freed more.
 	seen      []sight
 	compacted int64
 
-	// quota is the smallest last reported, 0 if unknown.
+	// quota is the smallest last reported, or 0 if unknown.
 	quota atomic.Int64
 
 	mutex sync.Mutex
@@ -69,7 +69,7 @@ type Keeper struct {
 	full, corrupt error
 }
 
-// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix is the server's.
+// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),
@@ -96,14 +96,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Health checks: etcd accepts writes, and its members agree.
+// Names of health checks: etcd accepts writes, and the members agree.
 const (
 	HealthSpace   = "etcd-space"
 	HealthCorrupt = "etcd-corrupt"
 )
 
-// Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server
-// from its Service, and end reads too (M2).
+// Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server from
+// its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -118,7 +118,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt records the alarm CORRUPT: members differ, and etcd answers nothing. No server can repair that.
+// setCorrupt records the alarm CORRUPT: members differ, and etcd answers no request. No server can repair that.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -202,9 +202,9 @@ type sight struct {
 	at       time.Time
 }
 
-// compactHistory compacts history for its size. After writes of an eighth of the quota since the last compaction,
-// keepHistory is kept; if 0.7 of the quota is in use, after a 64th, only the history since the last check. The
-// compaction every five minutes is too slow for a tenant who fills the quota.
+// compactHistory compacts history that is too large: after writes of an eighth of the quota since the last compaction,
+// all but keepHistory; if 0.7 of the quota is in use, after writes of a 64th, all but the history since the last check.
+// The compaction every five minutes is too slow for a tenant who fills the quota.
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)
@@ -276,8 +276,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. Unreachable members are
-// asked for only during an alarm: the question goes through the log of all members like a write.
+// listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. AlarmList is called only
+// during an alarm, as the request goes through the log of all members like a write.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -300,19 +300,22 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 // defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless another
 // server is at work, or the last time was a few hours ago (M1).
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
-	due := slices.IndexFunc(members, func(m member) bool {
-		return m.DbSize > m.quota()/2 && m.free() > m.DbSize/2 && m.free() >= k.minReclaim
-	})
+	due := -1
+	for i, m := range members {
+		if m.DbSize <= m.quota()/2 || m.free() <= m.DbSize/2 || m.free() < k.minReclaim {
+			continue
+		}
+		if r, err := k.client.Get(ctx, k.doneKey(m)); err != nil {
+			return fmt.Errorf("etcd: the last defragmentation: %w", err)
+		} else if len(r.Kvs) == 0 {
+			due = i
+			break
+		}
+	}
 	if due < 0 {
 		return nil
 	}
-	done := k.doneKey(members[due])
-	if r, err := k.client.Get(ctx, done); err != nil {
-		return fmt.Errorf("etcd: the last defragmentation: %w", err)
-	} else if len(r.Kvs) > 0 {
-		return nil
-	}
-	// The lock only keeps two members from stopping at once. A lock in etcd cannot promise more.
+	// The lock keeps two members from stopping at once. A lock in etcd cannot guarantee more.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
@@ -332,7 +335,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
 	}
-	if _, err := k.client.Put(ctx, done, "", clientv3.WithLease(lease.ID)); err != nil {
+	if _, err := k.client.Put(ctx, k.doneKey(members[due]), "", clientv3.WithLease(lease.ID)); err != nil {
 		return fmt.Errorf("etcd: noting a defragmentation: %w", err)
 	}
 	return k.defragmentMember(ctx, members[due])
@@ -341,7 +344,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership away from m: while a leader stops, every write waits.
+// handOver moves the leadership away from m, since every write waits while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil
@@ -356,7 +359,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
-		// The client tries its members in turn; only the leader can hand over.
+		// The client tries all members in turn; only the leader can hand over.
 		for range 2 * len(k.client.Endpoints()) {
 			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
 				break
@@ -400,7 +403,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		!errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	turn, err := k.memberInTurn(limited)
+	next, err := k.nextMember(limited)
 	if err != nil {
 		return err
 	}
@@ -409,7 +412,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		return err
 	}
 	for _, m := range members {
-		if m.id() != turn || m.fits() || m.free() < m.DbSize/20 {
+		if m.id() != next || m.fits() || m.free() < m.DbSize/20 {
 			continue
 		}
 		if err := k.defragmentMember(ctx, m); err != nil {
@@ -431,7 +434,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 		case m.DbSizeQuota == 0:
 			wrong = append(wrong, fmt.Errorf("etcd %s does not report its quota (before 3.6): disarm its alarm with etcdctl alarm "+
 				"disarm when there is space", m.endpoint))
-		case m.id() == turn:
+		case m.id() == next:
 			wrong = append(wrong, fmt.Errorf("etcd %s: live data exceeds the quota: "+
 				"%d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize,
 				m.DbSizeQuota))
@@ -440,7 +443,7 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	return errors.Join(wrong...)
 }
 
-func (k *Keeper) memberInTurn(ctx context.Context) (uint64, error) {
+func (k *Keeper) nextMember(ctx context.Context) (uint64, error) {
 	list, err := k.client.MemberList(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("etcd's members: %w", err)

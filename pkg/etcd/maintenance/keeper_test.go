@@ -290,9 +290,31 @@ func TestKeeper_givesBackWhatIsFree(t *testing.T) {
 	}
 }
 
+// M1: a member that is due again within hours keeps no other from its turn.
+func TestKeeper_defragmentsTheNextMember(t *testing.T) {
+	_, endpoint, _ := startSoleMember(t, 16<<20)
+	client := connectClient(t, endpoint)
+	k := makeKeeper(client)
+	k.minReclaim = 0
+	dueMember := func(id uint64) member {
+		header := &pb.ResponseHeader{MemberId: id}
+		return member{endpoint, &clientv3.StatusResponse{Header: header, DbSize: 10, DbSizeInUse: 1, DbSizeQuota: 16}}
+	}
+	members := []member{dueMember(1), dueMember(2), dueMember(3)}
+	for turn := range 4 {
+		must.Succeed(t, k.defragmentOne(t.Context(), members))
+		for i, m := range members {
+			done := store.Must(client.Get(t.Context(), k.doneKey(m))).Count == 1
+			if want := i <= turn; done != want {
+				t.Errorf("turn %d: member %d is done: %v, want %v", turn, m.id(), done, want)
+			}
+		}
+	}
+}
+
 // M3, M6: a real etcd passes with a single write, at the start of the log; a store for Kubernetes only is refused
 // by name.
-func TestProbe_tellsAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
+func TestProbe_distinguishesAnEtcdFromWhatSpeaksItsProtocol(t *testing.T) {
 	_, endpoint, _ := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
 	must.Succeed(t, Probe(t.Context(), client, prefix))

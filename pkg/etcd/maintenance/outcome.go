@@ -22,14 +22,13 @@ import (
 // telling the member: an answer may be lost though etcd is healthy.
 //
 // A write is sent again if it compares the revision of a key that it also writes. Carried out once, the write changes
-// that revision: a second copy is rejected, however late. The keys then tell whether the first was carried out.
+// that revision, so a second copy is rejected, however late. The keys then show whether the first was carried out.
 
 const (
-	// resendAfter is when an unanswered write is sent again, and once more after twice that: a slow etcd gets two
-	// more copies at most.
+	// resendAfter is the time until an unanswered write is sent again, and once more after twice that: a slow etcd gets
+	// two more copies at most.
 	resendAfter = time.Second
-	// repeatPause precedes the repetition of a rejected transaction: a planned change of leader takes tens of
-	// milliseconds.
+	// repeatPause is before a repetition: a planned change of leader takes tens of milliseconds.
 	repeatPause = 50 * time.Millisecond
 	// maxProbes bounds the keys of a read: every etcd accepts that many operations.
 	maxProbes = 100
@@ -48,7 +47,7 @@ func (t *explainedTxn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = cmps; re
 func (t *explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
 func (t *explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = ops; return t }
 
-// Commit returns within unanswered.
+// Commit returns within the time unanswered.
 func (t *explainedTxn) Commit() (*clientv3.TxnResponse, error) {
 	ctx, done := context.WithTimeoutCause(t.parent, unanswered, errUnanswered)
 	defer done()
@@ -77,7 +76,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite sends again while that is safe and the outcome unknown.
+// sendWrite sends a write, and again while that is safe and the outcome unknown.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
 	var doubt error // error of the first lost try
@@ -113,7 +112,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision, 0 for another kind or an absent key.
+// revisionIn returns a compare's revision, or 0 for another kind or an absent key.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -136,8 +135,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome returns the outcome of a transaction whose second copy was rejected: that rejection, or the lost
-// answer; doubt if the keys do not tell.
+// findOutcome returns the outcome of a transaction whose second copy was rejected: that rejection, or the lost answer,
+// or doubt if the keys do not show it.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {
@@ -181,7 +180,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWritten returns the written keys in the order of operations, at one revision; nil for an absent key.
+// readWritten returns the written keys in the order of operations, at one revision, with nil for an absent key.
 func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
 	revision := int64(0) // the present revision
 	for part := range slices.Chunk(t.then, maxProbes) {
@@ -221,7 +220,7 @@ func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *
 	return answer
 }
 
-// dropped: a leader rejected a write during a handover, and carried out no part.
+// dropped reports whether a leader rejected a write during a handover, without effect.
 func dropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }

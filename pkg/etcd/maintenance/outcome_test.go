@@ -60,11 +60,11 @@ func (t *lineTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.explainedTxn.Then(op
 func (t *lineTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.explainedTxn.Else(ops...); return t }
 
 func (t *lineTxn) Commit() (*clientv3.TxnResponse, error) {
-	carryOut := func() (*clientv3.TxnResponse, error) {
+	commit := func() (*clientv3.TxnResponse, error) {
 		return t.sendOnce(context.WithoutCancel(t.parent), t.cmps, t.then, t.orelse)
 	}
 	if !writes(t.then) {
-		return carryOut()
+		return commit()
 	}
 	t.line.mu.Lock()
 	is, behind, between := t.line.next(), t.line.behind, t.line.between
@@ -84,15 +84,15 @@ func (t *lineTxn) Commit() (*clientv3.TxnResponse, error) {
 	switch is {
 	case lostBefore:
 	case lostAfter:
-		_, _ = carryOut()
+		_, _ = commit()
 	case arrivesLate:
 		t.line.mu.Lock()
-		t.line.behind = func() { _, _ = carryOut() }
+		t.line.behind = func() { _, _ = commit() }
 		t.line.mu.Unlock()
 	case refusedByLeader:
 		return nil, status.Error(codes.Unknown, raft.ErrProposalDropped.Error())
 	default:
-		return carryOut()
+		return commit()
 	}
 	return nil, rpctypes.ErrTimeoutDueToConnectionLost
 }

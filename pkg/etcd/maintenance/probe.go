@@ -16,9 +16,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe sends a transaction like a write's: several compares and operations, but reading only (M3). Stores with
-// etcd's protocol for Kubernetes alone, such as kine, reject it. Probe also rejects an unraised restored store (M6),
-// for which the first server writes a key (Began).
+// Probe sends a transaction like a write's, with several compares and operations, but only reads (M3). Stores with
+// etcd's protocol for Kubernetes alone, such as kine, reject it. Probe also rejects a store restored with old revisions
+// (M6), known by the key Began.
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -45,13 +45,14 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began is the key with the distance of etcd's revision from its log at a server's first start. A proper restore
+// Began returns the key with the distance of etcd's revision from its log at a server's first start. A proper restore
 // deletes the key, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored rejects a store restored without raised revisions and serials (M6): it does not know the numbers
-// handed out since. Each revision has its own log entry, so a grown store has no more revisions than entries; a
-// restored store has all revisions at once, and a new log. A copied data directory, with its log, is not detected.
+// refuseRestored rejects a store restored without raised revisions and serials (M6): such a store does not know the
+// numbers used after the snapshot. Each revision has its own log entry, so a grown store has no more revisions than
+// entries; a restored store has all revisions at once, and a new log. A copied data directory, with its log, is not
+// detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {
@@ -70,7 +71,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
 			return nil
 		case len(r.Kvs) == 0:
-			// Of several starting servers, one writes the key. If etcd is full, a later start does.
+			// Of several starting servers, a single writes the key. If etcd is full, a later start does.
 			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(Began(prefix)), "=", 0)).
 				Then(clientv3.OpPut(Began(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {

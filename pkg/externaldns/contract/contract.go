@@ -21,16 +21,16 @@ const (
 	// MaxBody bounds a body, in octets, as in external-dns.
 	MaxBody = 32 << 20
 
-	// LabelResource is KIND/NAMESPACE/NAME of an endpoint's object.
+	// LabelResource has the object of an endpoint, as KIND/NAMESPACE/NAME.
 	LabelResource = "resource"
-	// labelOwned is the RRset name in a registry's TXT endpoint.
+	// labelOwned has the RRset's name, in a registry's TXT endpoint.
 	labelOwned = "ownedRecord"
 )
 
-// Types are the types of external-dns.
+// Types are the types that external-dns knows.
 var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
-// Endpoint is an RRset in external-dns. A provider's additions come back unchanged.
+// Endpoint is an RRset in external-dns, which returns a provider's additions unchanged.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`
@@ -61,7 +61,7 @@ type Key struct {
 	Type rdata.Type
 }
 
-// Key returns the RRset of the endpoint. With an invalid type the key has the name.
+// Key returns the RRset of the endpoint. If only the type is invalid, the key has the name.
 func (e *Endpoint) Key() (key Key, err error) {
 	if key.Name, err = ParseName(e.DNSName); err != nil {
 		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)
@@ -88,8 +88,8 @@ func (e *Endpoint) OwnedName() (owned name.Name) {
 	return owned
 }
 
-// FormatTarget returns rdata as a target (NewEndpointWithTTL): without trailing dot, except for TXT, NAPTR, SRV and
-// the root.
+// FormatTarget returns rdata as a target (NewEndpointWithTTL): without trailing dot, except for TXT, NAPTR, SRV and the
+// root.
 func FormatTarget(t rdata.Type, data string) string {
 	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
 		return data

@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract is the protocol of external-dns and its webhook providers (version 1, as of v0.22).
+// Package contract defines the protocol between external-dns and its webhook providers (version 1, as of v0.22).
 //
-// It promises: (1) reads are bounded; (2) no input panics.
+// Guarantees: (1) reads are bounded; (2) no input panics.
 //
-// It does not know Records or the sender.
+// Out of scope: Records, and the sender.
 //
 // Read contract.go.
 package contract

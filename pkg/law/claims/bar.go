@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar is a name out of reach, with all below, for a tenant's patterns with "*", unless their tail (the labels behind
-// the last "*") is there (S4.9, S4.20).
+// Bar is a name that a tenant's patterns with "*" do not reach, nor any name below, unless their tail (the labels
+// behind the last "*") is there (S4.9, S4.20).
 type Bar struct {
 	At name.Rel
-	// Least is the least number of labels of a tail; 0: no bar.
+	// Least is the least number of labels in a tail that passes; 0 for no bar.
 	Least int
 	Own   bool
 	// Unread: Delegations that may reserve the name are not read yet (S4.22).
@@ -40,7 +40,6 @@ func (c *Claimant) findNamed(base name.Rel, found []rules.NamedAbove) Bar {
 	return Bar{}
 }
 
-// findRules returns the names at or above base reserved by rules of the Zone, and requests facts about Delegations.
 func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	if c.Holding.Delegations > 0 {
 		var ks []law.Key
@@ -52,7 +51,6 @@ func (c *Claimant) findRules(base name.Rel) []rules.NamedAbove {
 	return c.Zone.RuleSet().FindNamed(base, c.Namespace)
 }
 
-// isNamed reports whether found (of findRules) or Delegations reserve n, and for the namespace (mine).
 func (c *Claimant) isNamed(n name.Rel, found []rules.NamedAbove) (named, mine bool) {
 	if i := slices.IndexFunc(found, func(x rules.NamedAbove) bool { return x.Labels == n.NumLabels() }); i >= 0 {
 		named, mine = true, found[i].Mine
@@ -75,7 +73,8 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar for a new record or zone at base: the deepest name reserved (S4.20) or own name above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deeper of the reserved name (S4.20) and the own name
+// above (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -106,8 +105,8 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether a name below the apex, without claim of the tenant, is own (S4.10). hosts are named by the
-// apex.
+// isOwn reports whether a name below the apex, on which the tenant has no claim, is own (S4.10). hosts are those in
+// apex records.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||
@@ -126,7 +125,7 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. Delegations' rules are facts of their
+// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are facts of their
 // namespaces, so with Delegations every name without bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
@@ -158,11 +157,10 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 		"choose another name, or ask the zone's owner for %s)", c.NameOf(base), c.Zone.FQDN(), c.NameOf(b.At), needs)
 }
 
-// maxYielding bounds the tenants whose rules a decision reads for S2.13.
 const maxYielding = 16
 
-// FindYielding returns the tenants that give way at and below at (S2.13): whose claims from base up to at and, with
-// below, below base are in the way, allowed by no rule any more. Nil: no claims, an allowed claim, or too many tenants.
+// FindYielding returns the tenants that give way at and below a name (S2.13): their claims from base up to it and, with
+// below, under base are in the way and allowed by no rule. Nil means no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

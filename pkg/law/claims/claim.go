@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A record claims its base name with all below: wildcards, CAA, policies, challenges, glue and cookies pass between
-// these names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared rule
-// (S4.7 to S4.15).
+// A record claims its base name with all names below, because wildcards, CAA, policies, challenges, glue and cookies
+// act across names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared
+// rule (S4.7 to S4.15).
 
 // Claimant is a tenant that asks for a name.
 type Claimant struct {
@@ -23,22 +23,21 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of rule, Rule the rule if shared.
+	// Admission is the kind of the rule. Rule is set if the rule is shared.
 	Admission rules.Admission
 	Rule      *rules.Rule
 	// OwnerAt returns the owner at a name, without the requested record.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding tenants' claims do not count: they give way (S2.13).
+	// Yielding are tenants whose claims do not count, since they give way (S2.13).
 	Yielding []string
 }
 
-// isTenant reports whether a tenant's claim counts.
 func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether a claim is the Claimant's: of the same namespace, or by shared rules alone of a namespace to
-// which Rule gives the name (S4.13).
+// joins reports whether the Claimant may share a claim: of the same namespace, or by shared rules alone of a namespace
+// to which Rule gives the name (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -46,7 +45,6 @@ func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	return c.Rule != nil && x.Plain+x.Literal == 0 && c.Rule.CoversNamespace(x.Namespace) && shares(c.Rule)
 }
 
-// claimsAt returns the namespace's claim at a name, nil for none, and whether another tenant has a claim.
 func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	o := c.OwnerAt(n)
 	if o == nil {
@@ -154,7 +152,7 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 }
 
 // RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address there
-// answers for all delegated names.
+// would answer for all delegated names.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -175,7 +173,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName judges a name without claim of the tenant, for this kind of rule (S4.10, S4.12, S4.13, S4.16).
+// isOwnName reports whether a name without claim of the tenant is own for this kind of rule (S4.10, S4.12, S4.13,
+// S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -190,7 +189,6 @@ func (c *Claimant) isOwnName(n name.Rel) bool {
 	return records || c.isOwn(n, c.Holding.HostsNamedByApex(z))
 }
 
-// namesOwnHost reports whether of selects a host named by the apex and claimed by no tenant (S4.10).
 func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	hosts := slices.DeleteFunc(c.Holding.HostsNamedByApex(c.Zone), func(n name.Rel) bool { return !of(n) })
 	var ks []law.Key
@@ -204,7 +202,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above with a tenant's claim, and whether another's.
+// FindAbove returns the nearest name above that a tenant claims, and whether another tenant does.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
@@ -234,7 +232,6 @@ func (c *Claimant) othersBelow(n name.Rel) string {
 	return ""
 }
 
-// ownBelow describes own names strictly below n; "": none.
 func (c *Claimant) ownBelow(n name.Rel) string {
 	below := law.Get[law.OwnersBelow](c.Reading, law.OwnersBelowKey(c.Zone.UID, n))
 	own := below != nil && slices.ContainsFunc(below.Claims, func(x law.Claim) bool { return x.Namespace == c.Zone.Namespace && x.Names() })
@@ -244,7 +241,6 @@ func (c *Claimant) ownBelow(n name.Rel) string {
 	return ""
 }
 
-// ownNamesIn reports whether of selects an own name without records.
 func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 	listed := slices.DeleteFunc(c.Zone.RuleSet().ListSharedNames(), func(n name.Rel) bool {
 		return c.Admission == rules.AdmittedShared && c.Rule.NamesShared(n, c.Zone.FQDN())
@@ -272,9 +268,9 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 	return others
 }
 
-// CutsOff reports whether a tenant's NS below the apex, DNAME or zone at owner would cut off data of others (S4.15): a
-// record, except by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. Claims at the
-// base of an underscore name count only with data at or below owner.
+// CutsOff reports whether a tenant's zone, DNAME or NS (not at the apex) at owner would cut off data of others (S4.15):
+// a record, except by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. A claim at
+// the base of an underscore name counts only if there is data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})
@@ -295,7 +291,6 @@ func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 		c.ownNamesIn(func(n name.Rel) bool { return rules.Encloses(owner, n) })
 }
 
-// isNamedBelow: has is the owner, below the owners below.
 func (c *Claimant) isNamedBelow(owner name.Rel, has *law.Owner, below *law.OwnersBelow) bool {
 	if has != nil && len(has.Named) > 0 && !has.IsNamedFor(c.Namespace) || below.NamesOthers(c.Namespace) {
 		return true

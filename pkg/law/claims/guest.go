@@ -12,19 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest writes by a rule that names each underscore label (S4.14), without claim and past all claims. Names above
-// exist then, so wildcards no longer answer for them (RFC 4592 §2.2.2).
+// A guest writes by a rule that names each underscore label (S4.14). Guests claim nothing, and no claim refuses them.
+// The names above exist then, so wildcards no longer answer there (RFC 4592 §2.2.2).
 
 // Answer is the wildcard for a name without data.
 type Answer struct {
 	Wildcard name.Rel
-	// Top is at or above the name, right below the wildcard's parent. The wildcard answers if nothing is at or below
-	// Top.
+	// Top is the ancestor of the name, or the name, right below the wildcard's parent. The wildcard answers if nothing
+	// is at or below Top.
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard for n, without regard to data below Answer.Top (RFC 4592 §3.3.1). OwnerAt must know
-// n and the names above.
+// FindWildcard returns the wildcard that answers for n if no records are at or below Answer.Top (RFC 4592 §3.3.1).
+// OwnerAt must know n and the names above.
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -43,13 +43,12 @@ func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	return a, false
 }
 
-// hasData counts records, a child's cut, and nameServers.
 func (c *Claimant) hasData(n name.Rel) bool {
 	o := c.OwnerAt(n)
 	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.MadeNames, n)
 }
 
-// FindHidden returns the wildcard that answers for n while no name below n exists.
+// FindHidden returns the wildcard that answers for n as long as no name below n exists.
 func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	if a, ok = c.FindWildcard(n); !ok {
 		return a, false
@@ -58,8 +57,8 @@ func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	return a, below == nil || below.Names+below.Cuts == 0
 }
 
-// FindHolder reports whether a name is the namespace's (mine) or another's, by the nearest claimed, own or reserved
-// name at or above. The apex decides about itself alone.
+// FindHolder reports whether a name belongs to the namespace (mine) or to another. The nearest claimed, own or reserved
+// name at or above decides; the apex decides about itself alone.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findRules(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -77,8 +76,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's type or zone that admits no other data, at an underscore name with another's base
-// (S4.24). needs is the rule that would pass.
+// RefuseExcluding refuses a guest's zone, or type that admits no other data, at an underscore name whose base belongs
+// to another (S4.24). needs describes a rule that would allow it.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
@@ -88,7 +87,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's new type or zone that hides the base from another namespace's wildcard (S4.23).
+// RefuseHiding refuses a guest's new data or zone that would hide the base from another namespace's wildcard (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)
@@ -104,7 +103,6 @@ func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 		c.NameOf(a.Wildcard), c.NameOf(base), c.moveLabels(owner, a.Wildcard))
 }
 
-// moveLabels returns the underscore labels of owner below the parent of a wildcard.
 func (c *Claimant) moveLabels(owner, wildcard name.Rel) string {
 	labels := strings.TrimSuffix(owner.String(), "."+rules.Base(owner).String())
 	up, _ := wildcard.Parent()

@@ -14,12 +14,11 @@ import (
 // parent, of 128 operations by default, replaces all, each at its own name.
 const MaxGlue = 48
 
-// Cut returns the RRsets of parent for a delegated child (S6.3): apex NS, and addresses of those at or below the cut;
-// nil without NS. NS there without an address are left out: no resolver could use them. childSets looks up RRsets of
-// the child, without those of nameServers.
-//
-// Owners are relative to parent, data absolute and TTLs explicit, so changes of the child's ttl and name show. Beyond
-// MaxGlue addresses, hosts and types have equal shares. Equal cuts are equal slices, in the order of RRset.Compare.
+// Cut returns the RRsets that parent has for a delegated child (S6.3): apex NS, and addresses of those at or below the
+// cut; nil without NS. An NS there without an address is left out: no resolver could use it. childSets looks up RRsets
+// of the child, without those of nameServers. Owners are relative to parent, data is absolute and TTLs are explicit, so
+// changes of the child's ttl and name show. Above MaxGlue addresses, hosts and types get equal shares. Equal cuts are
+// equal slices, in the order of RRset.Compare.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {
@@ -75,7 +74,6 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 	return cut
 }
 
-// appendAbsolute appends set in the form of the parent, or nothing if no value resolves.
 func appendAbsolute(cut []RRset, owner name.Rel, child Header, set RRset) []RRset {
 	absolute := RRset{Owner: owner, Type: set.Type, TTL: ExplicitTTL(set.TTL.Resolve(child.TTL))}
 	for _, data := range set.Data {

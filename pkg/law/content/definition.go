@@ -24,7 +24,7 @@ type NameServer struct {
 // Header is the part of a definition from the Zone. Durations and ttl are seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
-	// TTL of the SOA (S6.5) and of RRsets that inherit.
+	// TTL is that of the SOA (S6.5) and of RRsets that inherit.
 	TTL uint32 `json:"ttl"`
 	// SOA (RFC 1035 §3.3.13).
 	Refresh uint32 `json:"refresh"`
@@ -32,9 +32,9 @@ type Header struct {
 	Expire  uint32 `json:"expire"`
 	// NegativeResponseCache is the SOA's minimum (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the mname as written; "": by S6.5.
+	// PrimaryNameServer is the mname as written. If "", S6.5 determines the mname.
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is a mail address or name as written; "": by S6.5.
+	// Contact is a mail address or name as written. If "", S6.5 determines the rname.
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
@@ -56,19 +56,20 @@ type RRset struct {
 	Data []string
 }
 
-// The first part of an element separates rows from TTLs. Types are hashed by number: a new mnemonic must not change the
-// hash of a stored TYPE123.
+// The first part of an element, the hash input, separates rows from TTLs. Types are hashed by number: a new mnemonic
+// must not change the hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
 )
 
-// Element returns the row's element (S6.7).
+// Element returns the row as input of the multiset hash (S6.7).
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7), none if all values inherit: the header counts the zone's ttl.
+// AppendTTL appends the element of an RRset's TTL (S6.7). If all values inherit, nothing is appended, since the header
+// has the zone's ttl.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server, "" for none. Unparsable
-// names in the header count as absent.
+// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server, "" for none. Names in the
+// header that do not parse count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -100,7 +100,6 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	slices.SortFunc(all, func(one, other resolved) int { return bytes.Compare(one.wire, other.wire) })
 	entries := make([]dns.Entry, 0, len(all))
 	for i, each := range all {
-		// S6.7: two spellings that resolve alike are one entry.
 		if i == 0 || !bytes.Equal(each.wire, all[i-1].wire) {
 			entries = append(entries, each.entry)
 		}
@@ -112,8 +111,8 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries returns the entries at serial s (S6.1): the SOA, then all else in canonical order. sets are the RRsets of the
-// definition, cuts included, in the order of RRset.Compare. The sequence runs as often as sets does.
+// Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order. sets has the RRsets of
+// the definition, cuts included, in the order of RRset.Compare. The result can be iterated as often as sets.
 //
 // Values refused by Resolve are left out: the law admits none, and a bad value must not take the zone down.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
@@ -124,8 +123,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa first, then next for each RRset, until one returns false. It buffers RRsets of the apex, whose NS
-// the SOA may need.
+// walkSets calls soa first, then next for each RRset, until a call returns false. It buffers the apex, whose NS the SOA
+// may need.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -171,7 +170,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from an owner on, without the SOA. sets begins at or after from.
+// EntriesFrom returns the entries from the owner "from" on, without the SOA. sets must begin at or after that owner.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })

@@ -110,7 +110,7 @@ func (h Header) Check() error {
 }
 
 // NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order: apex NS, and addresses of servers at or
-// below the apex. Owners are relative, TTLs inherited. Unparsable values are left out.
+// below the apex. Owners are relative and TTLs inherited. Values that do not parse are left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -221,7 +221,6 @@ func canonicalContact(text string) (string, error) {
 	return value.Text, nil
 }
 
-// unescapedAt returns the index of the last "@" without a backslash before; -1 for none.
 func unescapedAt(text string) int {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] == '@' && (i == 0 || text[i-1] != '\\') {

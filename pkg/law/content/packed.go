@@ -19,13 +19,13 @@ type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
 	TTL   uint32 // seconds
-	// Rdata is without repetition, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a sequence it is
-	// never empty, and the memory is reused.
+	// Rdata has the values without repetition, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a
+	// sequence it is never empty, and its memory is reused.
 	Rdata [][]byte
 }
 
-// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form is an error and ends the sequence: a
-// transfer that looks complete is complete.
+// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form gives an error and ends the sequence,
+// so that no incomplete transfer looks complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
@@ -61,7 +61,6 @@ func PackRRset(h Header, set RRset) (Packed, error) {
 	return p.packed, err
 }
 
-// packing reuses memory.
 type packing struct {
 	header Header
 	packer *rdata.Packer
@@ -71,7 +70,6 @@ type packing struct {
 	packed Packed
 }
 
-// packRRset sets packed, with empty Rdata if there are no entries.
 func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Condense merges consecutive steps, at least one, without changes that cancel out (RFC 1995 §5). Lists are in
-// canonical order: the result depends on the content before and after alone.
+// Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). Lists are in
+// canonical order, so the result depends only on the content before and after.
 func Condense(steps []Step) Step {
 	type rrset struct {
 		owner name.Rel
@@ -75,8 +75,8 @@ type RecordRef struct {
 	UID       string `json:"u"`
 }
 
-// TTLChange is a change of an RRset's TTL: Before is nil for a new RRset, After for a removed. Values alone change
-// none.
+// TTLChange is a change of an RRset's TTL. Before is nil for a new RRset, After for a removed RRset. A change of values
+// alone has no TTLChange.
 type TTLChange struct {
 	Owner  name.Rel   `json:"o"`
 	Type   rdata.Type `json:"t"`
@@ -84,7 +84,7 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step takes a definition to the next serial (I3), and back, without any other data.
+// Step leads from a definition to that at the next serial (I3), and back, without other data.
 type Step struct {
 	// N numbers the steps of a zone from 1, without gaps. A condensed step has that of its last.
 	N uint64 `json:"n"`
@@ -139,11 +139,12 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After, without steps, is the N of the last step before, so that a feed with overlap settles no later state by an
-	// older mark. 0: the newest step.
-	After uint64    `json:"n,omitempty"`
-	Steps []Step    `json:"s,omitempty"`
-	Zone  *Identity `json:"z,omitempty"`
+	// After is set without steps: the N of the last step before. So a feed that repeats old marks settles no later
+	// state by them. 0 means the newest step.
+	After uint64 `json:"n,omitempty"`
+	Steps []Step `json:"s,omitempty"`
+	// Zone is set in the transaction that creates the zone.
+	Zone *Identity `json:"z,omitempty"`
 	// Settled: the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
 	Gone    bool `json:"gone,omitempty"`

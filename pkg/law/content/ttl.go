@@ -12,8 +12,8 @@ import (
 // MaxTTL is the largest TTL in seconds (RFC 2181 §8).
 const MaxTTL = 1<<31 - 1
 
-// TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of both if Records
-// differ (S5.2). It stays symbolic: a change of the zone's ttl is a single step. The zero value is no RRset's.
+// TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
+// differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. No RRset has the zero value.
 type TTL struct {
 	// Inherit: a value takes the zone's ttl.
 	Inherit bool
@@ -43,10 +43,10 @@ func (t TTL) Merge(other TTL) TTL {
 	return merged
 }
 
-// EqualTTLs compares two TTLs; nil: no RRset.
+// EqualTTLs compares two TTLs; nil means no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
-// Resolve returns the seconds for the zone's ttl.
+// Resolve returns the TTL in seconds in a zone with the ttl zoneTTL.
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	switch {
 	case !t.Explicit:

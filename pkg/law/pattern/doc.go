@@ -1,17 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern has the patterns of delegations (S4.6), which match names of a zone.
+// Package pattern parses and matches the patterns of delegations (S4.6), which select names of a zone.
 //
-// It promises:
+// Guarantees:
 //  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the apex, even if absolute.
-//  2. Labels are compared in pairs from the right; only a leading label "*" takes more. So there is no backtracking
-//     over labels, and within a label the leftmost place of each literal part is enough: matching is linear in the
-//     length of the name.
-//  3. Names and patterns meet in canonical form (S1.2): lower case, A-labels.
+//  2. Labels are compared in pairs from the right; only a leading label "*" takes more than one. So there is no
+//     backtracking over labels, and within a label the leftmost place of each literal part is enough: matching is
+//     linear in the length of the name.
+//  3. Names and patterns are compared in canonical form (S1.2): lower case, A-labels.
 //  4. CanMatch is false exactly when no legal name matches.
 //
-// It does not know types, namespaces or claims.
+// Out of scope: types, namespaces and claims.
 //
 // Read pattern.go first.
 package pattern

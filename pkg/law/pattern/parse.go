@@ -12,7 +12,6 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// mapping is the profile of names (S1.2), so that pattern and name meet.
 var mapping = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -47,8 +46,8 @@ func Parse(text string) (Pattern, error) {
 			}
 			return fail("not valid under IDNA (UTS 46): %v", err)
 		}
-		// IDNA maps some text, of octets that are no UTF-8, to a form that it refuses to read. A canonical form must be
-		// its own.
+		// IDNA maps some text with octets that are no UTF-8 to a form that it refuses to read. A canonical form must
+		// map to itself.
 		if again, err := mapping.ToASCII(mapped); err != nil || again != mapped {
 			return fail("not valid under IDNA (UTS 46): it becomes %q, which is not a valid A-label", mapped)
 		}

@@ -35,7 +35,6 @@ type label []string
 
 func (l label) literal() bool { return len(l) == 1 }
 
-// minLen returns the length of the shortest match, at least one octet.
 func (l label) minLen() int {
 	length := 0
 	for _, part := range l {
@@ -83,8 +82,8 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	return ok && underscore == named
 }
 
-// SpeaksForMany reports whether p has a literal underscore label, then a "*": its names claim nothing, below names of
-// any namespace (S4.14).
+// SpeaksForMany reports whether p has a literal underscore label and a "*" after it. Records by such a rule claim
+// nothing, below names of any namespace (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
@@ -104,7 +103,8 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail counts the labels, below the zone's name, behind the last label with "*" (S4.20); without "*" all.
+// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20). Without "*" all
+// labels count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -115,8 +115,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether the single match of p is at or above n, below the zone's name, and without underscore labels.
-// labels is its number below the zone's.
+// IsAbove reports whether the single name that p matches is at or above n, below the zone's name, and without
+// underscore labels. labels is the number of its labels below the zone's name.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -137,7 +137,8 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match a name at or below n: literal labels at the end of both agree.
+// MayMatchBelow reports whether p may match a name at or below n, because the literal labels at the end of p and n
+// agree.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -164,7 +165,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names below the zone's and strictly above every match.
+// NamesAbove returns the names strictly between the zone's name and all matches.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -181,7 +182,7 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	return above
 }
 
-// underscores is the result for labels that begin with "_".
+// underscores tells how a pattern matched labels that begin with "_".
 type underscores int
 
 const (
@@ -293,7 +294,8 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning returns the probable mistake of a pattern (S4.6): the zone's name repeated, or no name to match; "" for none.
+// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name; "" for
+// none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,
@@ -306,7 +308,6 @@ func (p Pattern) Warning(zone name.Name) string {
 		"dot", p.text, zone)
 }
 
-// withoutZone cuts the zone's name off a relative pattern; "" for others.
 func (p Pattern) withoutZone(zone name.Name) string {
 	origin := strings.TrimSuffix(zone.String(), ".")
 	if p.absolute || origin == "" {

@@ -435,8 +435,8 @@ func TestMatch_isLinear(t *testing.T) {
 			t.Fatal("no b, yet a match")
 		}
 	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("1000 matches took %v", took)
+	if elapsed := time.Since(start); elapsed > 2*time.Second {
+		t.Errorf("1000 matches took %v", elapsed)
 	}
 }
 

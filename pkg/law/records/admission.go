@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord judges added: admission (S4), coexistence (S5.6), limit of the tenant (S5.9). Result: admission and rule,
-// or awaits if tenants give way first.
+// admitRecord decides whether added may be in the zone: admission by rules (S4), coexistence (S5.6), limit of the
+// tenant (S5.9). It sets admission and rule, or awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -73,8 +73,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission: a record in the zone keeps its kind of rule (S4.17); only a rule that reserves the name (S4.20) takes
-// the name, no data of others.
+// findAdmission returns the kind of rule that admits the record. A record in the zone keeps its kind (S4.17). Only a
+// rule that reserves the name (S4.20) takes the name from it, never data of others.
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -100,8 +100,8 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule, or of the
-// last applicable kind; nil: none.
+// findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule or of the last
+// applicable kind; nil if no kind applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -229,8 +229,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16), which validating resolvers
-// would take for forged. So a DS there before the zone gets no period.
+// signsAnother reports whether added is a tenant's DS at the zone of another namespace (S4.16), which validating
+// resolvers would reject for it. So a DS that was there before the zone gets no grace period.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

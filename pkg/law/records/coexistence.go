@@ -68,7 +68,6 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 	return nil
 }
 
-// mergeOwner returns others with added, whose values have no sizes.
 func (x *delta) mergeOwner() *law.Owner {
 	out := x.others.Clone()
 	out.AddContribution(x.added, make([]int, len(x.added.Values)), 0)
@@ -118,7 +117,6 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 	}
 }
 
-// countGlue counts the hosts of added below the cut with addresses alone, among the first law.MaxPointed.
 func (x *delta) countGlue() (n int) {
 	var hosts []name.Rel
 	for _, v := range x.added.Values {
@@ -140,7 +138,6 @@ func (x *delta) countGlue() (n int) {
 	return n
 }
 
-// warnOfOcclusion: below is set if added is below NS records.
 func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
@@ -167,7 +164,6 @@ func refuseManyTypes(fqdn name.Name) *law.Refusal {
 		"zone itself (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
 }
 
-// isGlue reports whether t is an address type and an NS value of cut is the owner, written absolute or relative.
 func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
 	return (t == rdata.A || t == rdata.AAAA) && (cut.HasValue(rdata.NS, law.DigestOf(fqdn.String())) ||
 		cut.HasValue(rdata.NS, law.DigestOf(owner.String())))
@@ -230,7 +226,7 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits (S5.8): a name above a limit may stay and shrink, except for the limit of types, beyond which servers
+// checkLimits applies S5.8. A name above a limit may stay and shrink, except above the limit of types, where servers
 // refuse the zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added

@@ -15,16 +15,16 @@ import (
 
 // CutAsk is the request to count the cut of a child in the parent.
 type CutAsk struct {
-	Parent *law.Zone
-	Owed   law.PendingCut
+	Parent  *law.Zone
+	Pending law.PendingCut
 	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate it.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by WorkBy;
-	// "" for none.
+	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by the
+	// namespace WorkBy; "" for none.
 	Work, WorkBy string
 	// Own: an act of the parent's own namespace (S7.7).
 	Own bool
@@ -38,7 +38,7 @@ func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	p := ask.Parent
 	holding := d.HoldingOf(p)
-	key := law.CutKey(p.UID, ask.Owed.Child.UID)
+	key := law.CutKey(p.UID, ask.Pending.Child.UID)
 	before := law.Get[law.CountedCut](d, key)
 	var counts *law.CountedCut
 	if ask.Holding != nil {
@@ -52,8 +52,8 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	plan.Writes = append(writes, law.Write{Key: key, Value: cutFact(counts)})
 	marked := holding.WithWork(ask.Work, p.Namespace, ask.WorkBy, ask.Now.Unix())
 	change := &law.ZoneChange{Zone: p, Holding: marked}
-	if before == nil && ask.Owed.Child.Namespace != p.Namespace {
-		change.News = findTaken(d, p, ask.Owed.FQDN)
+	if before == nil && ask.Pending.Child.Namespace != p.Namespace {
+		change.Notices = findTaken(d, p, ask.Pending.FQDN)
 	}
 	if !df.empty() {
 		if r := AdvanceZone(change, p, nil, df, ask.Now, nil, ask.By); r != nil {
@@ -70,8 +70,7 @@ func decideCut(d *law.Reading, ask CutAsk) (*law.Plan, *law.Refusal) {
 	return plan, nil
 }
 
-// findTaken returns News of hosts at or below a new child to which own records of the parent send clients (S4.26).
-func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
+func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	at, _ := child.Rel(p.FQDN())
 	d.AskAll([]law.Key{law.OwnerKey(p.UID, at), law.OwnersBelowKey(p.UID, at)})
 	var hosts []name.Rel
@@ -81,9 +80,10 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.News {
 	if below := law.Get[law.OwnersBelow](d, law.OwnersBelowKey(p.UID, at)); below != nil {
 		hosts = append(hosts, below.Pointed...)
 	}
-	return newsOfTaken(p, hosts)
+	return noticesOfTaken(p, hosts)
 }
 
+// cutFact returns an untyped nil for nil, to delete.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil
@@ -96,8 +96,8 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of p when it counts after instead of before, and the changed owners. Values that records
-// give, too, stay.
+// cutDiff returns the change of p if the cut before is replaced by after, with the changed owners. Values that records
+// have, too, stay.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

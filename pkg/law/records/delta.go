@@ -18,28 +18,29 @@ type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
-	// place in the zone; nil: the record leaves.
+	// place is the record's place in the zone; nil if the record leaves.
 	place *place
 	// removed is the old contribution, added the new; nil: none.
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records, records that after the write.
+	// count is the stored number of the namespace's records, and records the number after the write.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of added without the record, until admitAdded counts it.
+	// others is the owner of added without the record, until admitAdded adds its data.
 	others *law.Owner
-	// yielding tenants give way to added at and below yieldsAt (S2.13); nil: none. With awaits, added waits for that.
+	// yielding are tenants that give way to added at and below yieldsAt (S2.13); nil for none. With awaits, added waits
+	// for this.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
-	news     []law.News
+	notices  []law.Notice
 
 	conflicts bool
-	// claimedBy is the namespace, tenants first, with a claim on the base name refused to added (S2.14); "" for none.
+	// claimedBy is the namespace, tenants first, whose claim on the base name refuses added (S2.14); "" for none.
 	claimedBy string
 
 	diff Diff
@@ -80,7 +81,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-// listPointed is for own records alone (S4.26).
+// listPointed returns nil for tenants (S4.26).
 func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
@@ -94,13 +95,13 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.ReadAnew() // by the record's status all is counted: facts of two moments
+		x.Reread() // by the record's status all is counted: facts of two moments
 	}
 	x.records--
 }
 
-// countClaim adds n to the claim at base and, for own records at underscore names, to Own there. False: a removed
-// contribution was not counted.
+// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own there. It returns
+// false if a removed contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -165,14 +166,14 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses for now a change at a locked name, and a cut or a new claim above (S2.10). Own data above
-// passes, except a DNAME, which would keep the moving names out; so does data without a rule, to get 403. A cascade
-// passes with the Records of its lock, with Records that left their zone for this one, and with waiting Records if the
-// lock is theirs (S2.14).
+// refuseLocked refuses, until the lock ends, a change at a locked name, and a cut or new claim above (S2.10). Own data
+// above passes, except a DNAME, which would keep the moving names out. Data that no rule allows passes, to get 403. A
+// cascade passes with the Records of its lock, with Records that left their zone for this zone, and with waiting
+// Records if the lock is for them (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
-	if x.ask.Cascade && (!x.isNew() || x.ask.Stood && (own || x.ask.Before == nil) || x.ask.Came && own) {
+	if x.ask.Cascade && (!x.isNew() || x.ask.Existed && (own || x.ask.Before == nil) || x.ask.Came && own) {
 		return nil
 	}
 	holding := x.holding.WithoutReplacement(x.ask.Work)
@@ -238,8 +239,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 }
 
 // isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of its cascades.
-// Of a cascade only Records admitted or withdrawn by rules count: none from or in another zone, and none of others that
-// waited for a free name.
+// In a cascade, only Records that rules admit or withdraw count, not Records from or in another zone, and not those of
+// others that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {
@@ -250,7 +251,7 @@ func (x *delta) isOwnStep() bool {
 	case ask.WorkBy != z.Namespace:
 		return false
 	case x.removed == nil:
-		return !ask.Stood && (ask.Namespace == z.Namespace || ask.ByRules)
+		return !ask.Existed && (ask.Namespace == z.Namespace || ask.ByRules)
 	case ask.After == nil || x.added != nil:
 		return true
 	}

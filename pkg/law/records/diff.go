@@ -21,8 +21,8 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
-// packValues returns the wire lengths of rdata. It refuses names too long in the zone, and rdata that some server does
-// not load (S5.11).
+// packValues returns the wire lengths of the values. It refuses names too long in the zone, and rdata that some server
+// does not load (S5.11).
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -60,7 +60,6 @@ type Diff struct {
 	ttls           []content.TTLChange
 }
 
-// compareSet: texts are the values that may have changed.
 func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	for _, text := range texts {
 		row, dg := content.Row{Owner: o.at, Type: t, Data: text}, law.DigestOf(text)
@@ -76,7 +75,6 @@ func (d *Diff) compareSet(o *ownerChange, t rdata.Type, texts []string) {
 	}
 }
 
-// compareOwner: only values of removed and added can have changed.
 func (d *Diff) compareOwner(o *ownerChange, removed, added *law.Contribution) {
 	var types []rdata.Type
 	texts := map[rdata.Type][]string{}
@@ -119,7 +117,7 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state (S6.7). Error: invalid encoding of state.
+// applyTo returns the content state after the change (S6.7).
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

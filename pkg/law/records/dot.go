@@ -22,7 +22,8 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning returns the Warning about a name without trailing dot. what begins it; means is the resulting name.
+// UndottedWarning returns the Warning about a name without trailing dot. The text begins with what; means is the full
+// name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -33,7 +34,6 @@ type target struct {
 	host name.Rel
 }
 
-// listTargets returns the hosts of added in the zone, within law.MaxPointed and maxHostLabels; nil in a cascade.
 func (x *delta) listTargets() (all []target) {
 	if x.added == nil || x.ask.Cascade {
 		return nil
@@ -69,7 +69,7 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets ends at the first forgotten dot (S5.1).
+// warnOfTargets stops at the first forgotten dot (S5.1).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, added := x.zone, x.place, x.added
 	if x.ask.Cascade {
@@ -101,8 +101,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder reports whether the writer is warned of a target's holder (S4.18): own for all PointerTypes, a tenant
-// for NS and at the apex.
+// warnsOfHolder applies S4.18: own is warned for all PointerTypes, a tenant for NS and at the apex.
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -110,8 +109,8 @@ func (x *delta) warnsOfHolder(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether a target's host is the writer's (mine) or another tenant's, by the nearest claim (added's
-// included) or child zone at or above.
+// findHolder reports whether a target's host belongs to the writer (mine) or to another tenant. The nearest claim, with
+// that of added, or child zone at or above the host decides.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -131,7 +130,7 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants: glue is left to the writer of the cut.
+// leavesToTenants ignores glue, which the writer of the cut has.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -145,14 +144,13 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host looks absolute: two labels or more, the last not the owner's, since
-// Records below a label may come in any order.
+// SeemsUndotted reports whether a relative host looks absolute. Such a host has two labels or more, and not the owner's
+// last label, since Records below a label may come in any order.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
 }
 
-// warnOfAbsent: the apex has Servable instead.
 func (x *delta) warnOfAbsent(t target, plan *law.Plan) {
 	switch {
 	case t.Type == rdata.NS && x.added.Owner.IsApex():
@@ -173,7 +171,7 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor: a name server below its own NS needs an address.
+// answersFor reports whether the zone answers for a target: a name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A guest is a tenant whose record an underscore rule admits (S4.14). Guests hide no name from another's wildcard
-// (S4.23). At another's base name they have half of the limits, and need a literal rule for excluding types (S4.24).
+// (S4.23). At base names of others they have half of the limits, and need a literal rule for excluding types (S4.24).
 
 // excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
@@ -42,7 +42,7 @@ func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	return c.RefuseHiding(t.String(), owner)
 }
 
-// refuseFull (S4.24): data above half of the limits may shrink.
+// refuseFull applies S4.24. Data above half of the limits may shrink.
 func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil
@@ -101,10 +101,10 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 			names = append(names, x.nameOf(n))
 		}
 	}
-	x.tellHidden(plan, names, below.Children-len(below.First), wildcard)
+	x.announceHidden(plan, names, below.Children-len(below.First), wildcard)
 }
 
-// noteLeftName notes a name without data that, but for guests below, a wildcard would answer.
+// noteLeftName notes a name without data that a wildcard would answer if there were no guests below.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {
@@ -125,19 +125,19 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	if n != a.Top {
 		hidden = append(hidden, x.nameOf(n))
 	}
-	x.tellHidden(plan, hidden, 0, a.Wildcard)
+	x.announceHidden(plan, hidden, 0, a.Wildcard)
 }
 
-func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
+func (x *delta) announceHidden(plan *law.Plan, names []name.Name, more int, wildcard name.Rel) {
 	if len(names) == 0 {
 		return
 	}
 	for _, ns := range x.listHolders(wildcard) {
 		for _, n := range names {
 			if ns == x.zone.Namespace {
-				x.news = append(x.news, law.News{Reason: law.NewsNameHidden, Name: n})
+				x.notices = append(x.notices, law.Notice{Reason: law.NoticeNameHidden, Name: n})
 			} else {
-				x.news = append(x.news, law.News{Reason: law.NewsNameHidden, Name: n, Wildcard: wildcard, Namespace: ns})
+				x.notices = append(x.notices, law.Notice{Reason: law.NoticeNameHidden, Name: n, Wildcard: wildcard, Namespace: ns})
 			}
 		}
 	}
@@ -146,7 +146,6 @@ func (x *delta) tellHidden(plan *law.Plan, names []name.Name, more int, wildcard
 	}
 }
 
-// listHolders returns own and the first law.FirstNames tenants of a wildcard, without the writer.
 func (x *delta) listHolders(wildcard name.Rel) []string {
 	all := []string{x.zone.Namespace}
 	if o := x.ownerAt(rules.Base(wildcard)); o != nil {
@@ -159,8 +158,8 @@ func (x *delta) listHolders(wildcard name.Rel) []string {
 	return slices.DeleteFunc(all, func(ns string) bool { return ns == x.ask.Namespace && !x.ask.Cascade })
 }
 
-// warnOfHidden: what begins the sentence, more is the number of unlisted names. Data at a single name answers the
-// Warning.
+// warnOfHidden begins the text with what. more is the number of unlisted names. Data at a single name makes the Warning
+// obsolete.
 func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
 	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {

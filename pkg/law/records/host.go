@@ -26,7 +26,6 @@ func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	return name.IsHost(strings.TrimPrefix(fqdn.String(), "*."))
 }
 
-// hostField returns the index of a host name or mailbox in rdata; -1 for none.
 func hostField(t rdata.Type, fqdn name.Name, fields []string) (at int, mailbox bool) {
 	switch t {
 	case rdata.NS:

@@ -15,14 +15,13 @@ type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is the present contribution; nil: the record is in no zone.
 	Before *law.Adopted
-	// Waits is the record's index entry; nil: it does not wait.
-	Waits *law.Waiting
+	Waits  *law.Waiting
 	// After is the record after the write; nil: deleted.
 	After *law.Record
 	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Stood: a record between two zones (S2.9), in a cascade one in a zone, too.
-	Stood bool
+	// A record between two zones (S2.9), in a cascade also a record in a zone.
+	Existed bool
 	// Came, in a cascade: the record waits under the name that it had in a removed zone.
 	Came bool
 	Now  time.Time
@@ -30,17 +29,15 @@ type RecordAsk struct {
 	By string
 	// WorkID is for an outbox item of the plan.
 	WorkID string
-	// Work is the id of the cascade; "": a client's write or an unmarked cascade.
+	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
 	Work string
-	// WorkBy caused the cascade, Cause is Work.Cause.
+	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
-	// Yields is Work.Yields (S2.13).
-	Yields name.Rel
+	Yields        name.Rel
 	// Uncounted: the step counts for no mass deletion (S7.7), as after a period, in a deleted namespace, or in an
 	// upgrade.
 	Uncounted bool
-	// ByRules is Work.RulesChanged of the cascade.
-	ByRules bool
+	ByRules   bool
 	// SamePlace: an update that leaves domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
 	// Set is the zone before the earlier writes of the change set (S10.1); nil: none.
@@ -49,9 +46,9 @@ type RecordAsk struct {
 
 type recordDecision struct {
 	*law.Reading
-	ask  RecordAsk
-	home *law.Zone
-	// absent is the message for a zoneRef to home without a rule for the namespace; else "".
+	ask         RecordAsk
+	currentZone *law.Zone
+	// absent is the message for a zoneRef to home if home has no rule for the namespace; else "".
 	absent string
 }
 
@@ -61,7 +58,7 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message say why zone is nil. A condition with message cites rule, unless "".
+	// reason and message tell why zone is nil. A condition with message cites rule, unless "".
 	reason, rule, message string
 }
 
@@ -73,8 +70,6 @@ func (a *RecordAsk) waitingAt(p *place) *law.Waiting {
 	return w
 }
 
-// resolveName sets name and view of p, and returns zoneRef's zone, or sets the reason if that is unknown to the
-// namespace.
 func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.Refusal) {
 	if r.ZoneRef == nil {
 		n, err := name.Parse(r.DomainName)
@@ -87,7 +82,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(r.ZoneRef.Namespace, r.ZoneRef.Name))
 	knows := z != nil && !z.Pending && d.ZoneKnownTo(z, r.Namespace)
 	switch {
-	case !knows && d.home != nil && z != nil && d.home.UID == z.UID:
+	case !knows && d.currentZone != nil && z != nil && d.currentZone.UID == z.UID:
 		d.absent = law.AbsentMessage(r.ZoneRef, r.Namespace)
 	case !knows:
 		if r.Absolute() {
@@ -113,13 +108,13 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findHome returns the record's zone; nil if gone: its cascade purges the keys.
-func (d *recordDecision) findHome() (*law.Zone, *law.Holding) {
+// findZone returns the record's zone; nil if gone: its cascade purges the keys.
+func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {
 		return nil, nil
 	}
-	z, holding := d.StandingAt(law.Place{Ref: b.Zone})
+	z, holding := d.ZoneAt(law.Place{Ref: b.Zone})
 	if z == nil {
 		return nil, nil
 	}
@@ -127,7 +122,7 @@ func (d *recordDecision) findHome() (*law.Zone, *law.Holding) {
 		before := *b
 		var ok bool
 		if before.Owner, ok = b.FQDN.Rel(z.FQDN()); !ok {
-			d.ReadAnew()
+			d.Reread()
 		}
 		d.ask.Before = &before
 	}

@@ -20,7 +20,7 @@ func (x *delta) countPointers() {
 		}
 		o := x.ownerForUpdate(n)
 		if o.Pointers--; o.Pointers < 0 {
-			x.ReadAnew()
+			x.Reread()
 		}
 	}
 	for _, n := range added {
@@ -30,8 +30,8 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noteTaken notes own's hosts that a tenant takes (S4.26): by the first claim there, by a wildcard or a cut above, or
-// as a cascade adds the own record.
+// noteTaken notes the hosts of own records that a tenant gets (S4.26): by the first claim there, by a wildcard or cut
+// above, or because a cascade adds the own record.
 func (x *delta) noteTaken() {
 	z, added := x.zone, x.added
 	if added == nil {
@@ -40,27 +40,27 @@ func (x *delta) noteTaken() {
 	if x.ask.Namespace == z.Namespace {
 		if x.ask.Cascade && x.isNew() {
 			hosts := slices.DeleteFunc(x.listPointed(added), func(n name.Rel) bool { return !x.ownerAt(n).HasTenant(z) })
-			x.news = append(x.news, newsOfTaken(z, hosts)...)
+			x.notices = append(x.notices, noticesOfTaken(z, hosts)...)
 		}
 		return
 	}
 	i := slices.IndexFunc(x.owners, func(o ownerChange) bool { return o.at == rules.Base(added.Owner) })
 	if i >= 0 && x.owners[i].after.Pointers > 0 && !x.owners[i].before.HasTenant(z) && x.owners[i].after.HasTenant(z) {
-		x.news = append(x.news, newsOfTaken(z, []name.Rel{x.owners[i].at})...)
+		x.notices = append(x.notices, noticesOfTaken(z, []name.Rel{x.owners[i].at})...)
 	}
 	before := x.storedOwner(added.Owner)
 	cuts := !added.Owner.IsApex() && (added.Type == rdata.NS || added.Type == rdata.DNAME) && !before.HasType(added.Type)
 	if cuts || added.Owner.IsWildcard() && len(before.Types()) == 0 {
 		if below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, rules.Unstarred(added.Owner))); below != nil {
-			x.news = append(x.news, newsOfTaken(z, below.Pointed)...)
+			x.notices = append(x.notices, noticesOfTaken(z, below.Pointed)...)
 		}
 	}
 }
 
-func newsOfTaken(z *law.Zone, hosts []name.Rel) (news []law.News) {
+func noticesOfTaken(z *law.Zone, hosts []name.Rel) (notices []law.Notice) {
 	for _, n := range hosts {
 		at, _ := n.In(z.FQDN())
-		news = append(news, law.News{Reason: law.NewsHostTaken, Name: at})
+		notices = append(notices, law.Notice{Reason: law.NoticeHostTaken, Name: at})
 	}
-	return news
+	return notices
 }

@@ -31,32 +31,32 @@ func DecideRecord(seen *law.Seen, ask RecordAsk) law.Outcome {
 func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	ask := &d.ask
 	plan := &law.Plan{OrphanBefore: ask.Waits}
-	home, homeHolding := d.findHome()
-	d.home = home
+	current, currentHolding := d.findZone()
+	d.currentZone = current
 	if ask.After == nil {
-		return d.leaveHome(plan, home, homeHolding)
+		return d.leaveZone(plan, current, currentHolding)
 	}
-	if !ask.Cascade && !ask.SamePlace && home == nil && (ask.Stood || ask.Before != nil) {
+	if !ask.Cascade && !ask.SamePlace && current == nil && (ask.Existed || ask.Before != nil) {
 		return nil, law.NewLater(law.ReasonMoving, "the record is moving to another zone, and keeps its name (S1.7; try again after the "+
 			"move, or delete and recreate it)")
 	}
 	p, refusal := d.locateRecord(ask.After)
-	if refusal == nil && p.zone != nil && p.zone.Terminating && (home == nil || home.UID != p.zone.UID) {
+	if refusal == nil && p.zone != nil && p.zone.Terminating && (current == nil || current.UID != p.zone.UID) {
 		refusal = law.NewForbidden(law.ReasonZoneTerminating, "zone %s is being deleted and adopts nothing new", p.zone.FQDN())
 	}
 	if refusal != nil {
 		if !ask.Cascade {
 			return nil, refusal
 		}
-		return d.leaveUnadopted(plan, home, homeHolding, p, refusal, "")
+		return d.leaveUnadopted(plan, current, currentHolding, p, refusal, "")
 	}
-	if p.zone != nil && ask.After.Terminating && (home == nil || home.UID != p.zone.UID) {
+	if p.zone != nil && ask.After.Terminating && (current == nil || current.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
 		p.reason, p.rule = law.ReasonTerminating, "S2.6"
 		p.message = "the record or its namespace is being deleted, so no zone adopts it"
 	}
-	if home != nil && !ask.Cascade && (p.zone == nil || home.UID != p.zone.UID) {
-		return nil, d.refuseMove(home, p)
+	if current != nil && !ask.Cascade && (p.zone == nil || current.UID != p.zone.UID) {
+		return nil, d.refuseMove(current, p)
 	}
 	if p.zone == nil {
 		plan.Orphan = ask.waitingAt(p)
@@ -64,9 +64,9 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if !ask.Cascade {
 			plan.WarnOf(cmp.Or(p.rule, "S2.3"), p.reason, "%s", p.message)
 		}
-		return d.leaveHome(plan, home, homeHolding)
+		return d.leaveZone(plan, current, currentHolding)
 	}
-	if home != nil && home.UID != p.zone.UID {
+	if current != nil && current.UID != p.zone.UID {
 		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
@@ -75,36 +75,36 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
 			p.zone.FQDN())}
-		return d.leaveHome(plan, home, homeHolding)
+		return d.leaveZone(plan, current, currentHolding)
 	}
-	return d.changeZone(plan, p.zone, p.holding, p, home)
+	return d.changeZone(plan, p.zone, p.holding, p, current)
 }
 
-func (d *recordDecision) refuseMove(home *law.Zone, p *place) *law.Refusal {
+func (d *recordDecision) refuseMove(current *law.Zone, p *place) *law.Refusal {
 	switch {
 	case !d.ask.SamePlace:
 		return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonInvalid,
 			"the record is in zone %s, and no change of its name moves it to another zone (S1.7; to move it, delete and recreate it)",
-			home.FQDN())
+			current.FQDN())
 	case p.zone != nil:
 		return law.NewLater(law.ReasonMoving, "the record is moving to zone %s from zone %s (S2.10; try again after the "+
-			"move)", p.zone.FQDN(), home.FQDN())
+			"move)", p.zone.FQDN(), current.FQDN())
 	default:
 		return law.NewForbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
 			"that changes"))
 	}
 }
 
-func (d *recordDecision) leaveHome(plan *law.Plan, home *law.Zone, holding *law.Holding) (*law.Plan, *law.Refusal) {
-	if home == nil {
+func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *law.Holding) (*law.Plan, *law.Refusal) {
+	if current == nil {
 		return plan, nil
 	}
-	return d.changeZone(plan, home, holding, nil, nil)
+	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record leaves home, if any, and waits. p nil: the place is unknown. awaited is the
-// namespace of the data in the way (S2.14), "" for none.
-func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHolding *law.Holding, p *place, why *law.Refusal,
+// leaveUnadopted plans that the record leaves home, if any, and waits. If p is nil, the place is unknown. awaited is
+// the namespace of the data in the way (S2.14), "" for none.
+func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
 	r := d.ask.After
@@ -124,14 +124,14 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, home *law.Zone, homeHold
 		plan.Orphan.KeptOut = awaited
 	}
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: why.Reason, Message: why.Message}
-	return d.leaveHome(plan, home, homeHolding)
+	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone plans a step of z that replaces the record's contribution (ask.Before) by that at p; p nil: the record
-// leaves z. home is the record's zone, nil for none.
-func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, home *law.Zone) (*law.Plan, *law.Refusal) {
+// changeZone plans a step of z that replaces the record's contribution (ask.Before) by its contribution at p. If p is
+// nil, the record leaves z. home is the record's zone, nil for none.
+func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
-	if b := d.ask.Before; b != nil && (p == nil || home != nil) { // else in no zone, or in a removed one
+	if b := d.ask.Before; b != nil && (p == nil || current != nil) { // else in no zone, or in a removed one
 		x.removed = &b.Contribution
 		x.owners = append(x.owners, ownerChange{at: x.removed.Owner})
 	}
@@ -162,14 +162,14 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 				refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, z.NameContact(refusal, d.ask.Namespace)
-		case refusal != nil && home != nil && refusal.Kind == law.Forbidden && !x.signsAnother():
+		case refusal != nil && current != nil && refusal.Kind == law.Forbidden && !x.signsAnother():
 			return d.withdrawRecord(plan, holding, p, refusal)
 		case refusal != nil:
 			plan.Warnings = nil
 			if !d.ask.Cascade {
 				plan.Warnings = append(plan.Warnings, waits)
 			}
-			return d.leaveUnadopted(plan, home, holding, p, refusal, awaited)
+			return d.leaveUnadopted(plan, current, holding, p, refusal, awaited)
 		}
 		if x.awaits {
 			return x.awaitEviction(plan), nil
@@ -194,7 +194,6 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	return x.planStep(plan, after)
 }
 
-// admitAdded counts added at its owner, unless awaits is set.
 func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	added := x.added
 	if refusal := checkType(added); refusal != nil {
@@ -221,7 +220,6 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// planStep completes the plan. holding is that after the write, without the mark of the cascade.
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
 	plan.Writes = x.keys // without a Withdrawal of NoteWithdrawal: its period is over
@@ -232,7 +230,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 		return nil, law.NewLater("", "other Records wait at %d names of zone %s that namespace %q has left, and are adopted first "+
 			"(S2.14; try again in a moment)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
-	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), News: x.news}
+	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Notices: x.notices}
 	if !x.diff.empty() {
 		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
 		if r := AdvanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {
@@ -263,10 +261,10 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord decides about a record no longer allowed by its zone's rules: unchanged in its period (S2.5), released
-// afterwards, or at once when another namespace gets the name (S2.13).
+// withdrawRecord decides about a record that its zone's rules no longer allow. The record stays unchanged in its period
+// (S2.5), and is released afterwards, or at once if another namespace gets the name (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
-	z, ask := d.home, &d.ask
+	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil
 	if base := rules.Base(ask.Before.Owner); ask.Yields.IsZero() || !ask.Yields.Encloses(base) {
 		w, release := NoteWithdrawal(d.Reading, plan, Withdrawing{Zone: z, Namespace: ask.Namespace, Newly: ask.Before.EndsAt == 0,
@@ -305,7 +303,7 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	if !apexNS && !address {
 		return
 	}
-	plan.OweCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
+	plan.AddPendingCut(change.Holding.Parent, z.Ref, z.View, z.FQDN())
 	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
 }
 

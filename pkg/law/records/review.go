@@ -16,16 +16,16 @@ import (
 
 // Review is the answer to a NameReview.
 type Review struct {
-	// Zone would take the record; nil: none, or none with a rule for the namespace.
+	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
 	Zone    *law.Zone
 	Allowed bool
-	// Rule is the pattern that allows the record, Reason the refusal.
+	// Rule is the pattern that allows the record, Reason the message of the refusal.
 	Rule, Reason string
 	Claimed      Claimed
 	Warnings     []law.Warning
 }
 
-// Claimed is the claim on a name; "": the namespace may not learn it.
+// Claimed tells whose claim a name has; "" if the namespace may not know.
 type Claimed string
 
 const (
@@ -34,8 +34,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace the answer is
-// that of a name without zone, and no more facts are read (S14.2).
+// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, the answer
+// is the same as for a name without zone, and no more facts are read (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}

@@ -24,11 +24,11 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names from the apex to name servers in the zone (S6.15): each is a fact of a
-// transaction of bounded size, and no client can split those of cascades.
+// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15). Each name is a fact in a
+// transaction of bounded size, and no client can split the transactions of cascades.
 const MaxNameServerNames = 24
 
-// apexNames returns h with ApexNS and ApexHosts after a step; h itself if unchanged. after is the apex.
+// apexNames returns h with ApexNS and ApexHosts after a step; h itself if unchanged. after is the apex's owner then.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h
@@ -58,7 +58,6 @@ func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owne
 	return &out
 }
 
-// apexHosts returns name servers at or below the apex.
 func apexHosts(z *law.Zone, h *law.Holding) []name.Rel {
 	hosts := slices.Clone(z.MadeNames)
 	for _, text := range h.ApexNS {

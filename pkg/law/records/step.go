@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// stepOf returns the number of a step: that of the writes since set, else the next.
 func stepOf(z, set *law.Zone) uint64 {
 	if set != nil && z.N > set.N {
 		return z.N
@@ -20,7 +19,7 @@ func stepOf(z, set *law.Zone) uint64 {
 }
 
 // AdvanceZone fills change with the next serial, content state and journal step of z (I3). If an earlier write since
-// set has taken the serial, this write shares it; Step has the rows of this write alone.
+// the state "set" took the serial, this write shares it. Step has the rows of this write alone.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

@@ -27,8 +27,9 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockReplaced locks the name of a Record removed by its namespace, if Records of this namespace or own wait there,
-// until a cascade has tried them (S2.14): else any tenant's next write could take the name. Nil: too many such locks.
+// lockReplaced locks the name of a Record that its namespace removed, if Records of this namespace or own wait there,
+// until a cascade has decided these (S2.14): else any tenant's next write could take the name. It returns nil if there
+// are too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -68,7 +69,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// refuseHeld's message stays when the holder leaves: no waiting record is rewritten with each replacement.
+// refuseHeld has a message that stays true when the holder leaves: no waiting record is rewritten at each replacement.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }
@@ -79,8 +80,8 @@ func (x *delta) describeHeld() string {
 		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseReplacement refuses a free name whose holder, when this record began to wait, may be replacing its Record
-// (S2.15). A literal rule passes, as does a name no longer allowed to that holder.
+// refuseReplacement refuses a free name if its holder at the time when this record began to wait may be replacing a
+// Record (S2.15). A literal rule passes, and so does a name no longer allowed to this holder.
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

@@ -16,21 +16,21 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawing is a record or child zone that Zone's rules no longer allow Namespace.
+// Withdrawing is a record or child zone that the rules of Zone no longer allow Namespace to have.
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child: a zone. Newly: allowed until now. Taken: by a write of the zone's own namespace. Grace is the period in
-	// seconds.
+	// Child is true for a zone. Newly is true if it was allowed until now. Taken is true after a write by the zone's
+	// own namespace. Grace is in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
-	// Cause is the Work.Cause of the cascade.
-	Cause string
-	Now   time.Time
+	Cause               string
+	Now                 time.Time
 }
 
-// NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release: the period is
-// over. A period begins again when own withdraws more, or after rules came back for all; acts of others prolong none.
+// NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release is true if the
+// period is over. A period begins again when own withdraws more, or after rules came back for everything. Acts of
+// others prolong none.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -94,10 +94,10 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13):
-// named literally by a rule for the record's namespace, and no longer allowed to them. Rules with "*" take no name:
-// neighbours would get names whose rule was lost by accident. refused: claims refuse the record; false for own. below:
-// claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13): a
+// rule for the record's namespace names it literally, and no rule allows it to them any more. Rules with "*" take no
+// name: neighbours would get names whose rule was lost by accident. refused is true if claims refuse the record, false
+// for own. If below is true, claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -124,18 +124,18 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which namespaces give way at and below n, the same for all who want the name,
-// and waiting Records are tried.
+// YieldWork returns the outbox item by which namespaces give way at and below n, and waiting Records are decided. The
+// item is the same for all who want the name.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
-	standing := law.Get[law.Work](r, law.WorkKey(id))
+	existing := law.Get[law.Work](r, law.WorkKey(id))
 	at, _ := n.In(z.FQDN())
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now.Unix(), Unmarked: true, Yields: n}
-	if standing != nil { // the runner begins again
-		w.Times, w.Runner = standing.Times+1, standing.Runner
-		for i := range standing.Scans {
-			from = append(slices.Clone(from), standing.Scans[i].Namespaces...)
+	if existing != nil { // the runner begins again
+		w.Times, w.Runner = existing.Times+1, existing.Runner
+		for i := range existing.Scans {
+			from = append(slices.Clone(from), existing.Scans[i].Namespaces...)
 		}
 		slices.Sort(from)
 		from = slices.Compact(from)

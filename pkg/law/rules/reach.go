@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// A literal rule for some namespaces reserves its name for them, with all below (S4.20). Others' patterns with "*"
-// reach there only if their tail, the labels behind the last "*", is at or below. The deepest reserved name decides, so
+// A literal rule for some namespaces reserves its name for them, with all below (S4.20). Patterns of others with "*"
+// reach such a name only if their tail, the labels behind the last "*", is there. The deepest reserved name decides, so
 // only numbers of labels are compared.
 
 // provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
@@ -27,7 +27,6 @@ func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
 
-// eachNaming calls do with each pattern that may reserve a name.
 func (r *Rule) eachNaming(do func(pattern.Pattern)) {
 	if len(r.Namespaces) == 0 {
 		return
@@ -84,13 +83,13 @@ type Named struct {
 	Namespaces []string
 }
 
-// NamedAbove is a reserved name by its number of labels; Mine: for the namespace.
+// NamedAbove is a reserved name, given by its number of labels. Mine is true if reserved for the namespace.
 type NamedAbove struct {
 	Labels int
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n reserved by rules of the Zone, or of the namespace's Delegations.
+// FindNamed returns the names at or above n that rules of the Zone, or of Delegations for the namespace, reserve.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {
@@ -112,7 +111,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns the least tail of a namespace's pattern to reach n; 0: any.
+// LeastLabels returns the least number of labels in a tail to reach n; 0 for any.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0

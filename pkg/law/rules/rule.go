@@ -26,15 +26,14 @@ type Rule struct {
 // RecordRule allows types at the matches of a pattern.
 type RecordRule struct {
 	Pattern pattern.Pattern
-	// Text is the pattern as written.
-	Text string
-	// Types; none: see S4.5.
+	Text    string
+	// Types are the allowed types; if empty, see S4.5.
 	Types  []rdata.Type
 	Shared bool
 }
 
-// namedOnly are types that tenants get only by name (S4.5), as all namespaces get types by number: no server validates
-// their octets before a server that knows the type.
+// namedOnly are types that a rule for tenants must name (S4.5). A rule for any namespace must name types by number: no
+// server validates their octets before a server that knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
@@ -80,7 +79,8 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a pattern gives no name of a zone, because a zone below (isZone) has all (S2.1).
+// IsElsewhere reports whether a pattern gives no name of a zone, because a zone below (isZone) has all its names
+// (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
@@ -92,7 +92,7 @@ func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Nam
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without names in rules of a zone of own.
+// FindElsewhere returns the patterns without effect in rules of a zone of own.
 func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {
@@ -110,8 +110,8 @@ func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Nam
 	return slices.Compact(texts)
 }
 
-// TellElsewhere returns the Warning about the patterns of FindElsewhere (S2.1).
-func TellElsewhere(zone name.Name, texts []string) string {
+// AdviseElsewhere returns the Warning about the patterns of FindElsewhere (S2.1).
+func AdviseElsewhere(zone name.Name, texts []string) string {
 	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: all these names lie in zones below, whose own rules "+
 		"decide", zone, texts[:min(len(texts), 5)])
 }

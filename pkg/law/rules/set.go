@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Admission is the kind of the admitting rule.
+// Admission is the kind of an admitting rule.
 type Admission string
 
 const (
-	// AdmittedUnderscore: a rule that names every underscore label; own records at such names.
+	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
 	AdmittedUnderscore Admission = "Underscore"
 	// AdmittedShared: a rule with shared: true.
 	AdmittedShared Admission = "Shared"
@@ -28,9 +28,8 @@ const (
 // Set has the rules of a zone for a namespace.
 type Set struct {
 	Zone name.Name
-	// Own is the zone's own namespace.
-	Own string
-	// Lists are the rules of the Zone, and of the namespace's Delegations.
+	Own  string
+	// Lists are the rules of the Zone, and of Delegations for the namespace.
 	Lists [2][]Rule
 	least int
 }
@@ -91,7 +90,7 @@ func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
 
-// ListSharedNames returns those names (S4.10).
+// ListSharedNames returns the names made own by shared rules (S4.10).
 func (s *Set) ListSharedNames() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -110,8 +109,8 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-// DelegatesZone reports whether a rule allows a zone named n (S3.1). A tenant's zone at an underscore name needs a rule
-// that names the label literally (S4.19).
+// DelegatesZone reports whether a rule allows a zone with the name n (S3.1). A tenant's zone at an underscore name
+// needs a rule that names the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.Own && Base(owner) != owner {
@@ -120,7 +119,7 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone without names reserved for others.
+// AllowsZone is DelegatesZone except for names reserved for others.
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
@@ -175,8 +174,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule names n literally for the namespace, for some type: records admitted by a
-// former rule no longer excuse each other (S4.17).
+// NamesFor reports whether a present rule names n literally for the namespace, for any type. Without such a rule,
+// records by a former rule justify no new records (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -195,7 +194,7 @@ type Admitted struct {
 	Text      string
 }
 
-// Kinds of rules for a tenant's record, in the order of trial (S4.17).
+// Kinds lists the kinds of rules in the order of trial for a tenant's record (S4.17).
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
 // KindOf returns the kind of a grant for a tenant's record at owner (S4.7); "": the base name is not allowed.
@@ -224,7 +223,7 @@ func (s *Set) sharesName(r *Rule, base name.Rel, namespace string) bool {
 	})
 }
 
-// AdmitOwn admits an own record, which no claim refuses (S4.9).
+// AdmitOwn returns the admission of an own record, which no claim refuses (S4.9).
 func AdmitOwn(owner name.Rel, g *Grant) Admitted {
 	for _, label := range owner.Labels() {
 		if IsUnderscore(label) {

@@ -19,7 +19,8 @@ var (
 // maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements of a call: the proof of a whole zone would evict the elements of the next changes.
+// maxCachedElements bounds the elements cached of a call: the check of a whole zone would evict those of the next
+// changes.
 const maxCachedElements = 512
 
 // cache has between size and twice size points.

@@ -1,19 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sethash is the multiset hash of status.contentState: thirty-two octets that change by a single addition with
-// each value of a zone (S6.7).
+// Package sethash computes status.contentState, a multiset hash of thirty-two octets: each value that enters or leaves
+// a zone costs a single addition (S6.7).
 //
-// It promises:
+// Guarantees:
 //  1. The state depends on the multiset of elements alone, not on order or on elements that came and went.
-//  2. Two multisets with the same state cannot be found without solving discrete logarithms in ristretto255: about
-//     126 bits, with hash-to-group as a random oracle; not against a quantum computer. A tenant chooses the elements
-//     of a zone, so sums or XOR of ordinary hashes would not do.
+//  2. Two multisets with the same state cannot be found without solving discrete logarithms in ristretto255: about 126
+//     bits, with hash-to-group as a random oracle; not against a quantum computer. A tenant chooses the elements of a
+//     zone, so sums or XOR of ordinary hashes would not do.
 //  3. The encoding is canonical: equal multisets give equal octets, and other octets are refused. The empty set is
 //     thirty-two zero octets.
 //
-// It does not know the meaning of elements, or the members of a set: removing an element never added gives the valid
-// state of no real set. The owner (the ledger, a snapshot) checks membership.
+// Out of scope: the meaning of elements, and the members of a set. The removal of an element that was never added gives
+// the valid state of no real set. The caller (the ledger, a snapshot) checks membership.
 //
 // Read state.go first.
 package sethash

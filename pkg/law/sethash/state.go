@@ -11,7 +11,7 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// Algorithm is the number of this hash, stored and hashed along (S6.7). Another element encoding, group or
+// Algorithm is the number of this hash, stored and hashed with it (S6.7). Another element encoding, group or
 // hashToGroupTag needs another number.
 const Algorithm = 1
 
@@ -23,13 +23,13 @@ const Size = 32
 const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R255MAP_RO_"
 
 // State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), the sum of a multiset's points. The zero
-// value is the empty set's.
+// value is the empty set.
 type State [Size]byte
 
 // Element is a hash input of NewElement, never modified.
 type Element []byte
 
-// NewElement encodes each part behind its length (four octets, big endian), so that different lists give different
+// NewElement encodes each part after its length (four octets, big endian), so that different lists give different
 // elements.
 func NewElement(parts ...string) Element {
 	size := 0
@@ -44,9 +44,9 @@ func NewElement(parts ...string) Element {
 	return element
 }
 
-// Update returns the state without removed and with added. An element in both lists cancels out; listed twice, it
-// counts twice. The cost is about 7 µs an element (a tenth, if cached) plus 12 µs a call: pass related elements
-// together. Error: s is no valid encoding.
+// Update returns the state without the removed and with the added elements. An element in both lists cancels out;
+// listed twice, it counts twice. The cost is about 7 µs an element (a tenth if cached) plus 12 µs a call, so pass
+// related elements together. Update fails if s is no valid encoding.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -63,7 +63,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update returns to: at a tenth of the cost, if to is cached.
+// Leads reports whether Update would return the state "to". If that is cached, the cost is a tenth.
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
@@ -105,7 +105,7 @@ func Sum(states ...State) (State, error) {
 	return encodePoint(sum)
 }
 
-// decodePoint: the caller may change the point.
+// decodePoint returns a point that the caller may change.
 func (s State) decodePoint() (group.Element, error) {
 	if known := sums.get(s); known != nil {
 		return known.Copy(), nil

@@ -35,8 +35,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 type ZoneAsk struct {
 	// Before is the zone in force or Pending; nil: the write creates the zone.
 	Before *law.Zone
-	// Waits is the index entry of a pending zone.
-	Waits *law.Waiting
+	Waits  *law.Waiting
 	// After is the new spec; nil: the object is removed.
 	After *ZoneSpec
 	// Renames is the path of a changed field that determines the name, as "spec.domainName"; "": none.
@@ -47,7 +46,7 @@ type ZoneAsk struct {
 	Annotated bool
 	// Behind is a secondary ahead of the zone (S6.11); nil: none known.
 	Behind *Behind
-	// Cascade: no client made the request. A refusal becomes the reason to stay pending.
+	// Cascade is true if no client made the request. A refusal is then the reason to stay pending.
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -57,7 +56,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by caused the decision; "": own.
+	// by is the namespace that caused the decision; "": own.
 	by string
 }
 
@@ -80,11 +79,12 @@ type zonePlace struct {
 	parent        *law.Zone
 	parentHolding *law.Holding
 	owner         name.Rel // relative to parent
-	// yielding tenants have a CNAME or NS at the name, by no rule any more. Their records at and below yieldsAt go
-	// first (S2.13).
+	// yielding are tenants that have a CNAME or NS at the name, which no rule allows any more. Their records at and
+	// below yieldsAt go first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
 	// taken is the number of names at or below the zone's with records of the parent.
 	taken int
+	// zones: there are zones below.
 	zones bool
 }

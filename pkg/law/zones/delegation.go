@@ -19,13 +19,13 @@ import (
 // MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names reserved by a Delegation (S4.22): a change of all fits into an etcd transaction.
+// MaxNames bounds the names that a Delegation reserves (S4.22): a change of all fits into an etcd transaction at the
+// default limits.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of Delegations' outbox items.
 const DelegationWorkPrefix = "delegation-"
 
-// delegationWorkID: all writes of a Delegation share an outbox item.
 func delegationWorkID(namespace, name string) string {
 	return DelegationWorkPrefix + namespace + "." + name
 }
@@ -43,14 +43,13 @@ type DelegationAsk struct {
 	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force; "": none.
 	Before *DelegationSpec
 	In     string
-	// Waits is the index entry of a waiting Delegation.
-	Waits *law.Waiting
+	Waits  *law.Waiting
 	// After is the new spec; nil: the object is removed.
 	After *DelegationSpec
 	// Terminating: the namespace is being deleted, and records stay until the zone goes (S8.2).
 	Terminating bool
-	// Cascade: no client made the request. A refusal becomes the reason to wait. Covered: the cascade itself decides
-	// all affected records again.
+	// Cascade is true if no client made the request. A refusal is then the reason to wait. Covered is true if the
+	// cascade itself decides all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	// WorkID is for the outbox item of kubi.zone/release-now.
@@ -131,7 +130,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		return plan, nil
 	}
 	if !ask.Covered && !z.Terminating {
-		if refusal := d.oweScans(plan, z, changed, names, before, after); refusal != nil {
+		if refusal := d.enqueueScans(plan, z, changed, names, before, after); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -157,7 +156,6 @@ func (d *delegationDecision) waitForZone(plan *law.Plan, reason, message string)
 	}
 }
 
-// writeRules returns the namespaces with changed rules.
 func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (changed []string, refusal *law.Refusal) {
 	var namespaces []string
 	for _, r := range []*rules.Rule{before, after} {
@@ -208,8 +206,8 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
-// writeNames counts the reservations of the rule, and returns the names reserved for other namespaces than before
-// (S4.20).
+// writeNames plans the reservations of the rule, and returns the names that are reserved for other namespaces than
+// before (S4.20).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string
@@ -240,7 +238,7 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 		if slices.Contains(had, n) {
 			for _, ns := range hadFor {
 				if !o.CountNaming(ns, -1) {
-					d.ReadAnew()
+					d.Reread()
 				}
 			}
 		}
@@ -264,25 +262,25 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxOwed and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if the
-// Delegation changes faster than the cascade runs, the next change gets Later.
+// maxNamespaces and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if
+// the Delegation changes faster than the cascade runs, the next change gets Later.
 const (
-	maxOwed  = 128
-	maxScans = 8 * 2 * MaxNames
+	maxNamespaces = 128
+	maxScans      = 8 * 2 * MaxNames
 )
 
-// oweScans plans the cascade that decides again (S2.5) the records of namespaces with changed rules, and all at and
-// below names reserved for others than before. It extends the pending item. The zone is not unsettled (S7.2): no
-// delivery waits for a tenant's records.
-func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
+// enqueueScans plans a cascade that decides again (S2.5) the records of namespaces with changed rules, and all data at
+// and below names that are reserved for others than before. It extends an unfinished item. The zone stays settled
+// (S7.2): no delivery waits for a tenant's records.
+func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask
 	id := delegationWorkID(ask.Namespace, ask.Name)
-	standing := law.Get[law.Work](d.Reading, law.WorkKey(id))
+	existing := law.Get[law.Work](d.Reading, law.WorkKey(id))
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("Delegation %s of zone %s changed", ask.Name, z.FQDN()), View: z.View, By: ask.Namespace,
 		Since: ask.Now.Unix(), Unmarked: true}
-	if standing != nil {
-		*w = *standing
+	if existing != nil {
+		*w = *existing
 		w.Scans = slices.Clone(w.Scans)
 		w.Times++ // the runner begins again
 	}
@@ -317,7 +315,7 @@ func (d *delegationDecision) oweScans(plan *law.Plan, z *law.Zone, changed []str
 	for i := range w.Scans {
 		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
 	}
-	if len(w.Scans) > maxScans || namespaces > maxOwed {
+	if len(w.Scans) > maxScans || namespaces > maxNamespaces {
 		return law.NewLater("", "the last changes of this Delegation are still in progress; try again when they are done")
 	}
 	plan.Work = w

@@ -115,7 +115,8 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit (S5.8) counts records at the same name. An RRset above a limit may shrink.
+// nameServersFit applies the limits of S5.8 to spec.nameServers and records at the same name. An RRset above a limit
+// may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -167,19 +168,18 @@ func warnOfPatterns(plan *law.Plan, z *law.Zone, rules ...rules.Rule) {
 	}
 }
 
-// maxNames bounds the names of new rules read for a Warning.
 const maxNames = 8
 
 type givenName struct {
 	pattern string
 	at      name.Rel
 	of      []string
-	// reserves: patterns with "*" of others do not reach the name (S4.20).
+	// reserves is true if patterns of others with "*" do not reach the name (S4.20).
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to other namespaces by new literal rules. Several namespaces may have
-// shared and underscore names.
+// newNames returns the first maxNames names given to other namespaces by new literal rules, except shared and
+// underscore names, which several may have.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -205,8 +205,9 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of rules that give a name in vain: own has the name (S4.10), or a namespace outside the rule (S4.8),
-// or NS or DNAME of others are above (S4.11, S5.7). delegation is the Delegation of the rules; "": the Zone's.
+// warnOfHeld warns of rules that give a name without effect: own has the name (S4.10), a namespace outside the rule has
+// it (S4.8), or NS or DNAME of others are above (S4.11, S5.7). delegation is the Delegation of the rules; "" for the
+// Zone's.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -257,7 +258,6 @@ func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *la
 	})
 }
 
-// findCut returns the nearest NS or DNAME above, of namespaces outside the rule.
 func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.Type, ok bool) {
 	for up, ok := n.at.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
 		o := law.Get[law.Owner](r, law.OwnerKey(z.UID, up))
@@ -273,7 +273,7 @@ func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.T
 	return at, t, false
 }
 
-// warnOfAddresses warns after a write of the name or the name servers: the Zone is stored, but not Ready.
+// warnOfAddresses warns of name servers left without address by this write: the Zone is stored, but not Ready.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {

@@ -14,17 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone in force. The only refusal is Later, if the zone ends and too many
-// others do: no client asks.
+// ParentAsk is the input of DecideParent, for a zone with a name. No client makes the request. The only refusal is
+// Later, if the zone ends while too many others do.
 type ParentAsk struct {
 	Zone *law.Zone
-	// Spec is the desired state.
 	Spec *ZoneSpec
-	// Says is the message of Delegated.
-	Says   string
-	Work   *law.Work
-	Now    time.Time
-	WorkID string
+	// Message is the present message of the condition Delegated.
+	Message string
+	Work    *law.Work
+	Now     time.Time
+	WorkID  string
 }
 
 // DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes.
@@ -64,22 +63,21 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 		}
 		endsAt = w.EndsAt()
 	}
-	sayRenamed(d.Reading, x.cond, ask.Spec, z)
+	appendRenamed(d.Reading, x.cond, ask.Spec, z)
 	h := *holding
 	x.noteIn(&h)
 	moved := (h.Parent == nil) != (holding.Parent == nil) || h.Parent != nil && h.Parent.UID != holding.Parent.UID
 	if !moved && h.DS == holding.DS && h.Withdrawn == holding.Withdrawn && h.Enclosed == holding.Enclosed {
-		// The parent stays. Only the condition's message may differ.
-		if ask.Says != x.cond.Message {
+		if ask.Message != x.cond.Message {
 			plan.Zone = &law.ZoneChange{Zone: z, Holding: holding, Delegated: x.cond}
 		}
 		return plan, nil
 	}
 	if moved && holding.Parent != nil {
-		plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	}
 	if h.Parent != nil && (holding.Parent == nil || holding.Parent.UID != h.Parent.UID || !moved && h.DS != holding.DS) {
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	plan.Zone = &law.ZoneChange{Zone: z, Holding: &h, Delegated: x.cond, EndsAt: endsAt}
 	plan.Writes = append(plan.Writes, law.Write{Key: law.HoldingKey(z.View, z.FQDN()), Value: &h})
@@ -92,7 +90,7 @@ type parentage struct {
 	delegates bool
 	// ds: the parent is to have the zone's DS (S6.16).
 	ds bool
-	// withdrawn: neither delegated by the parent nor established (S3.5).
+	// withdrawn is true if the zone is neither delegated by the parent nor established (S3.5).
 	withdrawn bool
 	enclosed  string
 	cond      *law.Condition
@@ -142,9 +140,9 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// sayRenamed adds to cond that zoneRef's target was renamed, if the namespace knows the target (S1.8). This zone keeps
-// its name (S1.6).
-func sayRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
+// appendRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8). This
+// zone keeps its name (S1.6).
+func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return
 	}

@@ -41,8 +41,6 @@ func (d *zoneDecision) locateZone() (*zonePlace, *law.Refusal) {
 	return s, nil
 }
 
-// resolveName finds name and view. target is the zone of zoneRef. If absent, pending or unknown to the namespace,
-// s.pending is set.
 func (d *zoneDecision) resolveName(s *zonePlace) (*law.Zone, *law.Refusal) {
 	spec := d.ask.After
 	if spec.ZoneRef == nil {
@@ -89,8 +87,8 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace refuses a held name (S1.5), a zone without right to establish (S3.3) or rule of the parent (S3.1), and
-// conflicts with the parent's records (S3.9, S4.15).
+// checkPlace refuses a name that a zone has (S1.5), a zone without right to establish (S3.3) or rule of the parent
+// (S3.1), and conflicts with the parent's records (S3.9, S4.15).
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -145,7 +143,7 @@ func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace strin
 	})
 	texts := rules.FindElsewhere(list, p.FQDN(), p.Namespace, func(n name.Name) bool { return n == s.fqdn })
 	if len(texts) > 0 {
-		plan.Warn("S2.1", "%s", rules.TellElsewhere(p.FQDN(), texts))
+		plan.Warn("S2.1", "%s", rules.AdviseElsewhere(p.FQDN(), texts))
 	}
 }
 
@@ -220,8 +218,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest treats a zone at an underscore name like a record (S4.23, S4.24). literal: a rule names the zone
-// literally.
+// refuseGuest applies the rules for guests' records to a zone at an underscore name (S4.23, S4.24). literal is true if
+// a rule names the zone literally.
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -269,7 +267,7 @@ func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	return plan
 }
 
-// checkAbove: below a DNAME no server loads the zone's NS (S5.7).
+// checkAbove refuses a zone below a DNAME: no server loads NS there (S5.7).
 func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, up))
@@ -282,15 +280,15 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a zone at, above or below moving names. A zone made anew at exactly that name joins the move
-// (joinMove), if of the parent's or the name's last namespace: the rules in another's zone would decide on the Records
-// of others (S4.15).
+// refuseLocked refuses a zone at, above or below moving names. A new zone at exactly the locked name joins the move
+// (joinMove), if it is of the parent's namespace or the name's last one. The rules in a zone of another namespace would
+// decide about Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil
 	}
 	joins := namespace == s.parent.Namespace || last != nil && last.By == namespace
-	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.StandingWork) bool {
+	if joins && !s.parentHolding.HasLockedBelow(s.fqdn) && !slices.ContainsFunc(s.parentHolding.Works, func(w law.CascadeMark) bool {
 		return !w.Locks.IsZero() && w.Locks != s.fqdn && w.Locks.Encloses(s.fqdn)
 	}) {
 		return nil

@@ -53,8 +53,8 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name and plans the cascade of its records. Later: the zone above already has most such cascades
-// of the namespace.
+// vacateName frees the name and plans the cascade of its records. It refuses with Later if the zone above already has
+// "most" such cascades of the namespace.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
@@ -74,10 +74,10 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	for _, o := range from {
 		plan.Work.Scans = append(plan.Work.Scans, o.Scan())
 	}
-	plan.OweCut(holding.Parent, z.Ref, z.View, z.FQDN())
+	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
-	// Zones below, too (S3.4), and objects waiting there, kept out by this zone or referring to a shorter name (S2.5,
-	// S2.7).
+	// Scan the zones below, too (S3.4), and objects waiting there, kept out by this zone or referring to a shorter name
+	// (S2.5, S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
@@ -98,7 +98,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 // addresses of name servers may now be another zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
-		plan.OweCut(h.Parent, h.Ref, view, fqdn)
+		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)
 	}
 }
 

@@ -30,9 +30,9 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last (S6.11). False: the secondary or the new serial is
-// not ahead of last, the secondary is beyond maxRepairJump without the annotation, or the last repair (repaired, unix
-// seconds; 0: never) was less than repairInterval ago.
+// Repair returns the serial after that of a secondary ahead of last (S6.11). It returns false if the secondary or the
+// new serial is not ahead of last, the secondary is beyond maxRepairJump without the annotation, or the last repair
+// (repaired, unix seconds; 0: never) was less than repairInterval ago.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {
@@ -40,7 +40,7 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 		return 0, false
 	case uint32(behind.Serial-last) > maxRepairJump && behind.Accepted != behind.Serial:
 		return 0, false
-	// a time further ahead is of a wrong clock
+	// An absolute difference, since a time further ahead is of a wrong clock.
 	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
 		return 0, false
 	}
@@ -60,9 +60,9 @@ func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
-// findLastSerial returns the memory of a name, and the serial from which a new zone goes on. Without a memory that is
-// the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum ahead of the floor: a
-// missing zone may have begun there. 0: neither.
+// findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
+// last serial, that is the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum
+// ahead of the floor: a missing zone may have begun there.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

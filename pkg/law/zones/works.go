@@ -16,11 +16,11 @@ import (
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
-		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && !w.Locks.IsZero() }) {
+		z, h := r.ZoneAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() }) {
 			return plan, nil
 		}
-		changeMarks(plan, z, h, id, func(w *law.StandingWork) { w.Locks = name.Name{} })
+		changeMarks(plan, z, h, id, func(w *law.CascadeMark) { w.Locks = name.Name{} })
 		return plan, nil
 	})
 }
@@ -29,16 +29,16 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
-		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id && w.TakesIn }) {
+		z, h := r.ZoneAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return w.ID == id && w.TakesIn }) {
 			return plan, nil
 		}
-		changeMarks(plan, z, h, id, func(w *law.StandingWork) { w.TakesIn = false })
+		changeMarks(plan, z, h, id, func(w *law.CascadeMark) { w.TakesIn = false })
 		return plan, nil
 	})
 }
 
-func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change func(*law.StandingWork)) {
+func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change func(*law.CascadeMark)) {
 	after := *h
 	after.Works = slices.Clone(h.Works)
 	for i := range after.Works {
@@ -50,15 +50,16 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds passed seconds of running servers to a withdrawal, and plans the release at the end. counted is the
-// withdrawal at the begin of the count: if changed since, by another server or a new period, the plan is empty.
+// DecideDue adds seconds in which servers ran (passed) to a withdrawal, and plans the release at the end. counted is
+// the withdrawal at the beginning of the count: if another server or a new period has changed it since, the plan is
+// empty.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
 		key := law.WithdrawalKey(place.UID, namespace)
 		w := law.Get[law.Withdrawal](r, key)
-		z, _ := r.StandingAt(place)
+		z, _ := r.ZoneAt(place)
 		if w == nil || *w != counted || z == nil {
 			return plan, nil
 		}
@@ -123,8 +124,8 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
-		if z == nil || !slices.ContainsFunc(h.Works, func(w law.StandingWork) bool { return w.ID == id }) {
+		z, h := r.ZoneAt(place)
+		if z == nil || !slices.ContainsFunc(h.Works, func(w law.CascadeMark) bool { return w.ID == id }) {
 			return plan, nil
 		}
 		after := h.WithoutWork(id)
@@ -138,7 +139,7 @@ func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 func DecideOverdue(seen *law.Seen, place law.Place, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
-		z, h := r.StandingAt(place)
+		z, h := r.ZoneAt(place)
 		if z == nil || !h.OverdueAt(now) {
 			return plan, nil
 		}

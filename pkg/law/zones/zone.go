@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone (S3, S6, S8). A zone in force keeps its name, even if zoneRef's target changes
+// DecideZone decides a write of a Zone (S3, S6, S8). A zone with a name keeps it, even if the zone of zoneRef changes
 // (S1.6, S3.3).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -59,7 +59,6 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	return d.makeZone(plan, s)
 }
 
-// refuseOrWait refuses a client's write; in a cascade the zone stays pending.
 func (d *zoneDecision) refuseOrWait(plan *law.Plan, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	if d.ask.Cascade {
 		return d.stayPending(plan, refusal.Reason, refusal.Message), nil
@@ -120,13 +119,13 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 			locks = s.fqdn
 		}
 		scans = append(scans, law.Scan{Kind: law.ScanMembers, Zone: losing, Owner: s.owner})
-		plan.OweCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
+		plan.AddPendingCut(&s.parent.Ref, spec.Ref, s.view, s.fqdn)
 		recountParent(plan, s.view, s.parent.FQDN(), s.parentHolding)
 	}
 	scans = append(scans, law.Scan{Kind: law.ScanWaiting, View: s.view, Name: s.fqdn}, law.Scan{Kind: law.ScanZones, View: s.view,
 		Name: s.fqdn})
 	if d.touchesAny(s, last, touched) {
-		d.oweWork(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
+		d.enqueueCascade(plan, change, fmt.Sprintf("zone %s was made", s.fqdn), s, losing, locks, scans)
 		if waiting := law.Get[law.Awaited](d.Reading, law.AwaitedKey(spec.Namespace, spec.Name)); waiting != nil && waiting.Any {
 			h := *change.Holding
 			h.Works = slices.Clone(h.Works)
@@ -173,8 +172,8 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// oweWork plans the outbox item (I4) and marks the zone (S7.2).
-func (d *zoneDecision) oweWork(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
+// enqueueCascade plans the outbox item (I4) and marks the zone (S7.2).
+func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
 	ns := change.Zone.Namespace
@@ -220,7 +219,8 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned one by one after a change of rules; beyond, the cascade scans the whole zone.
+// maxScanned bounds the names that are scanned one by one after a change of rules. Above that, the cascade scans the
+// whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -257,7 +257,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 				scans[i].Namespaces = nil
 			}
 		}
-		d.oweWork(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
+		d.enqueueCascade(plan, change, fmt.Sprintf("the delegations of zone %s changed", s.fqdn), s, "", name.Name{}, scans)
 	}
 	records.ReleaseNow(d.Reading, plan, z, before.ReleaseNow, z.ReleaseNow, ask.WorkID, ask.Now)
 	raised := z.MinimumSerial != nil && serial.Serial(*z.MinimumSerial).Ahead(z.Serial) && (h.MinimumConsumed == nil ||
@@ -271,7 +271,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		if len(header.NameServers) > 0 && len(z.Header.NameServers)+len(h.ApexNS) == 0 {
 			change.CountDeletions(plan, before, before, law.Taken{Own: true, NameServers: true}, ask.Now.Unix())
 		}
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	case raised: // S6.11
 		if r := records.AdvanceZone(change, z, nil, &records.Diff{}, ask.Now, nil, ask.By); r != nil {
 			return nil, r
@@ -282,13 +282,13 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 		}
 	}
 	if h.DS && !slices.Equal(z.DS, before.DS) {
-		plan.OweCut(h.Parent, z.Ref, z.View, z.FQDN())
+		plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 	}
 	return d.finishPlan(plan, change)
 }
 
-// endZone releases name and records like a removal. The object stays, pending (S3.7). from is the enclosing zone.
-// Later: too many zones of the namespace end at once.
+// endZone releases name and records like a removal, and keeps the object as pending (S3.7). from is the enclosing zone.
+// It refuses with Later if too many zones of the namespace end at once.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)

@@ -29,20 +29,20 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
-	if news := b.listNews(); len(news) > 0 && com.news != nil {
-		com.news(b.object.DeepCopy(), news)
+	if notices := b.listNotices(); len(notices) > 0 && com.notify != nil {
+		com.notify(b.object.DeepCopy(), notices)
 	}
 }
 
-// listNews returns the news, without NameHidden for names to which the batch gives values.
-func (b *batch) listNews() []law.News {
+// listNotices returns the batch's news (law.News), without NameHidden for names at which the batch leaves values.
+func (b *batch) listNotices() []law.Notice {
 	if b.change == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.change.News), func(x law.News) bool {
+	return slices.DeleteFunc(slices.Clone(b.change.Notices), func(x law.Notice) bool {
 		at, _ := x.Name.Rel(b.change.Zone.FQDN())
 		o, _ := b.Facts[law.OwnerKey(b.change.Zone.UID, at)].(*law.Owner)
-		return x.Reason == law.NewsNameHidden && o != nil && len(o.Values) > 0
+		return x.Reason == law.NoticeNameHidden && o != nil && len(o.Values) > 0
 	})
 }
 
@@ -81,7 +81,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken answers the groups whose object the batch has rewritten.
+// answerOvertaken answers the groups whose object the batch has rewritten, and returns the others.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -112,7 +112,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
 		for i := range b.steps.Steps {
-			if !b.hasItem() { // the round finds names freed by cascades
+			if !b.hasItem() { // the next round tries names freed by cascades
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
 			}
 		}
@@ -145,8 +145,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead moves the zone's head to rev. Facts stay, unless the head's revision is not the batch's, or the zone is
-// pending: its keys are purged then. The caller holds Memory.Mu.
+// advanceHead moves the zone's head to rev. Its facts stay if the head is at the revision of the batch. They are
+// dropped if the zone is pending, as its keys are purged then. The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -169,7 +169,8 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts returns the groups to decide again. If an unlocked zone has moved, its readers must first lock it.
+// resolveConflicts answers the groups whose object has changed, or which must first lock a changed zone, and returns
+// the groups to decide again.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -220,7 +221,8 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor: a larger batch has a try without the strange zones' locks.
+// locksFor returns the zones to lock before a group's next decision; none in the first two tries of a batch of
+// several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -241,7 +243,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved: strange are moved zones without a lock of the batch.
+// reloadMoved loads changed zones into memory. strange are those without a lock of the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {

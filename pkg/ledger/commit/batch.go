@@ -17,8 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, each on the draft of the groups before, and returns those without room. A
-// group enters the draft in whole or not at all. Missing facts are read for all groups at once.
+// decideGroups decides groups in order, each on the draft of the groups before, and returns the groups that do not
+// fit into the batch. A group enters the draft as a whole or not at all. Missing facts are read for all groups at
+// once.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -65,7 +66,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone reads etcd instead of memory if another server writes there too.
+// takeZone loads the zone for the draft, from etcd instead of memory if another server writes to the zone too.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -92,9 +93,8 @@ func (b *batch) takeZone(ctx context.Context) error {
 	return nil
 }
 
-// isFull reports whether the next group might not fit. A Record has at most each operations of its own.
 func (b *batch) isFull(next *group) bool {
-	const each = 9
+	const each = 9 // operations of a Record, at most
 	ops, more := int(b.com.mem.Ops.Load()), each*len(next.members)
 	return b.closed || len(b.groups) > 0 && (len(b.cmps)+more > ops || b.countPuts()+more > ops || b.octets > b.bound)
 }
@@ -110,9 +110,9 @@ const (
 type verdict int
 
 const (
-	taken     verdict = iota // or answered
-	lacking                  // of facts to be read
-	boundary                 // begins the next batch
+	taken     verdict = iota // in the batch, or answered
+	lacking                  // facts must be read
+	boundary                 // the group begins the next batch
 	overtaken                // the zone has moved since takeZone
 )
 
@@ -141,7 +141,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 		return taken, nil
 	case g.goesAlone() && (!first || how == looking):
 		return boundary, nil
-	case slices.ContainsFunc(b.members, g.overlaps): // the expected revision is about to end
+	case slices.ContainsFunc(b.members, g.overlaps): // the batch rewrites the object
 		return boundary, nil
 	}
 	d, err := b.decideMembers(ctx, g, how)
@@ -170,7 +170,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 // errBoundary: the write depends on puts of this batch, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides refused members again as long as a round admits any.
+// decideMembers decides the writes of a group in rounds. Refused writes are decided again until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -203,7 +203,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements: a set without a zone is refused anyway.
+// judgeRequirements judges a set's prerequisites. A set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -270,8 +270,8 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// askLaw runs the law on the draft. cold are missing facts to be read for all groups at once. Ranges, deep names and
-// facts of other zones are read for this write only.
+// askLaw decides a write on the draft. cold are missing facts to be read for all groups at once. Ranges, deep names
+// and facts of other zones are read for this write only.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -309,7 +309,8 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory: cold are missing facts that memory can hold; not known: the decision needs others.
+// askMemory decides by facts in memory. cold are missing facts that memory can keep. known is false if the decision
+// needs others.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
@@ -339,7 +340,7 @@ func (b *batch) takeRead(s *facts.Session) {
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
-		b.closed = true // memory has another revision
+		b.closed = true // memory, on which others would be decided, has another revision
 	}
 }
 

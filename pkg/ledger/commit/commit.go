@@ -29,8 +29,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved,
-// objects have changed: their writes must begin again, and the set is run again.
+// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved is
+// true, objects have changed: their writes must begin again, and then the set is run again.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -44,8 +44,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup returns a group's answer, and the group of the last try. A group that needs the end of a cascade waits
-// outside the queue, so that the cascade can proceed.
+// commitGroup submits a group until it is decided, and returns the answer and the group of the last try. A group that
+// a cascade delays waits outside the queue, so that the cascade can proceed.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
@@ -81,13 +81,14 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 		}
 	}
 	if len(w.Locks) > 0 || w.Hint == "" {
-		com.carryOut(ctx, w.Locks, []*group{g})
+		com.commitAll(ctx, w.Locks, []*group{g})
 		return <-g.answer
 	}
 	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
-// SubmitInOrder queues writes at a zone; "": none. A write is committed only if all before it are.
+// SubmitInOrder commits writes through the queue of a zone; "": without a queue. A write is committed only if all
+// writes before are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -97,7 +98,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	if zone != "" {
 		return com.queueGroups(ctx, zone, groups...)
 	}
-	com.carryOut(ctx, nil, slices.Clone(groups)) // commitGroups deletes from the slice
+	com.commitAll(ctx, nil, slices.Clone(groups)) // commitGroups deletes from the slice
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
 		answers[i] = <-g.answer
@@ -105,8 +106,8 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	return answers
 }
 
-// carryOut answers each group. The caller holds the locks.
-func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*group) {
+// commitAll commits groups in batches, and answers each. The caller holds the locks.
+func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
 		at.head = headOf(locks, groups[0].firstWrite().Hint)
@@ -127,14 +128,14 @@ func (com *Committer) carryOut(ctx context.Context, locks []*queue, groups []*gr
 }
 
 // commitGroups decides the groups that fit into a transaction, sends it, and answers them. If all facts of the
-// decisions are unchanged, and each object is at its expected revision, then it puts objects, their zone with the
-// last serial, the zone's keys, a journal key with a step for each group, the keys under which objects wait, outbox
-// items and pending cuts.
+// decisions are unchanged, and each object is at its expected revision, the transaction puts objects, their zone with
+// the last serial, the zone's keys, a journal key with a step for each group, the keys under which objects wait,
+// outbox items and pending cuts.
 //
 // again are the groups to decide again, and rest those left over. The compares keep a repeated transaction from
 // taking effect twice (pkg/etcd/maintenance).
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
-	// A panic fails only its own group.
+
 	var fault error
 	all := slices.Clone(groups)
 	defer func() {
@@ -159,7 +160,6 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		return nil, rest
 	}
 
-	// Alone or together with batches of other zones.
 	var o outcome
 	if b.isShared() {
 		o = b.sendShared(ctx)
@@ -168,17 +168,17 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}
 
 	switch {
-	case o.err == nil && o.r.Succeeded: // every fact held: memory moves on
+	case o.err == nil && o.r.Succeeded: // all compares held: update memory
 		b.com.latency.note(o.trip)
 		b.answerCommitted(o.r, o.trip)
-	case o.shared && !b.sent: // a batch of several did not hold: this batch commits alone next
+	case o.shared && !b.sent: // the shared transaction failed: this batch commits alone next
 		b.raced = true
 		again = b.groups
 	case o.err == nil: // a fact or an object has changed
 		b.raced = true
 		b.keepApart()
 		again = b.resolveConflicts(ctx, o.r)
-	case isRefusedByEtcd(o.err): // too many operations or octets
+	case isRefusedByEtcd(o.err):
 		again = b.shrinkNext(o.err)
 	default: // etcd did not answer: memory forgets what may be written, and nothing is sent twice
 		if b.sent {
@@ -189,7 +189,8 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object with unchanged content. Only the object's revision is compared, without locks.
+// Plain writes an object with unchanged content, or deletes it if data is nil. It compares only the object's
+// revision, without locks.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -210,7 +211,7 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
 	g.preview, g.insists = true, true
-	com.carryOut(ctx, nil, []*group{g})
+	com.commitAll(ctx, nil, []*group{g})
 	a, m := <-g.answer, g.members[0]
 	switch {
 	case errors.Is(a.Err, facts.ErrMoved):

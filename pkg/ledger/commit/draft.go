@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// restoreDraft keeps the zone that the group may have read.
+// restoreDraft undoes a group's changes of the draft, but keeps the zone that the group may have read.
 func (b *batch) restoreDraft(before draft) {
 	for _, u := range slices.Backward(b.undo) {
 		if u.written {
@@ -32,10 +32,10 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn keeps the news, hold and times of earlier plans.
+// moveOn adds a plan to the draft, and keeps the news, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
-		if !m.session.Stands(x) {
+		if !m.session.Holds(x) {
 			b.setFact(x.Key, x.Value)
 		}
 	}
@@ -45,7 +45,7 @@ func (b *batch) moveOn(m *member) {
 	c := *m.plan.Zone
 	if before := b.change; before != nil {
 		c.Held = c.Held || before.Held
-		c.News = slices.Concat(before.News, c.News)
+		c.Notices = slices.Concat(before.Notices, c.Notices)
 		if c.Delegated == nil {
 			c.Delegated = before.Delegated
 		}
@@ -74,7 +74,6 @@ func (b *batch) setFact(key law.Key, value any) {
 	b.Facts[key] = value
 }
 
-// weigh includes the parts that a tenant can make long.
 func weigh(fact any) int {
 	switch v := fact.(type) {
 	case *law.Owner:
@@ -139,7 +138,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 			b.object = object
 		}
 		if m.plan != nil {
-			b.putOwed(m)
+			b.putPending(m)
 		}
 		if m.writesObject() {
 			b.octets += len(m.op.ValueBytes()) + 2*len(m.Key) + etcd.KeyOctets
@@ -149,7 +148,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-func (b *batch) putOwed(m *member) {
+func (b *batch) putPending(m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
 		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {
@@ -182,12 +181,12 @@ func (b *batch) putOwed(m *member) {
 	}
 }
 
-// touchWork adds a zone to the cascade's item in the cascade's first transaction there, so that a server that
-// finishes the cascade knows all zones. A write that leaves the cascade's mark at the zone always compares the item:
-// another server may have removed mark and item since the read.
+// touchWork adds a zone to the cascade's outbox item in the cascade's first transaction at the zone, so that a server
+// that finishes the cascade knows all zones. A write that leaves the cascade's mark at the zone always compares the
+// item: another server may have removed mark and item since the read.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.Item
-	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.StandingWork) bool { return w.ID == s.Work.ID }) {
+	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}
 	key := b.com.mem.Layout.Outbox(s.Work.ID)
@@ -201,8 +200,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds a group's step, or nil; false: the group must begin the next batch. The group is too long, etcd would
-// not take all in a transaction, or the group unsettles a zone that the groups before settled.
+// addStep adds a group's step, or nil. It returns false if the group must begin the next batch: the group is too
+// long, etcd would not take all in a transaction, or the group unsettles a zone that the groups before settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -226,7 +225,7 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	return true
 }
 
-// settleOn sets the batch's zone to that changed by its first write.
+// settleOn makes the zone of the first write that of the batch.
 func (b *batch) settleOn(m *member) {
 	if m.plan.Zone == nil {
 		return
@@ -291,6 +290,7 @@ func countOctets(then []clientv3.Op) (octets int) {
 	return octets
 }
 
+// readCompared returns reads of the zones, then of the objects: resolveConflicts finds the responses by index.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))

@@ -77,8 +77,7 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts: for a Zone the reason is the name servers, as the labels of a name need few compares
-// (facts.FlatName).
+// tooManyFacts blames a Zone's name servers, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -91,10 +90,10 @@ func tooManyFacts(w *Write, count, most int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
 
-// recommendedOps is etcd's --max-txn-ops, set in the embedded etcd.
+// recommendedOps is the --max-txn-ops recommended to etcd's administrators, as in the embedded etcd.
 const recommendedOps = 512
 
-// Status turns a refusal of the law into an API error. No other function does.
+// Status is the only function to convert a refusal of the law to an API error. It returns other errors unchanged.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal
 	if !errors.As(err, &refused) {
@@ -140,8 +139,11 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 }
 
 func groupKind(resource string) schema.GroupKind {
-	if resource == "zones" {
+	switch resource {
+	case "zones":
 		return v1alpha1.Kind("Zone")
+	case "delegations":
+		return v1alpha1.Kind("Delegation")
 	}
 	return v1alpha1.Kind("Record")
 }
@@ -160,7 +162,8 @@ func TooBusy(resource, object string, cause error) error {
 // A timeout has reason ServerTimeout if certainly nothing was written, and Timeout if the outcome is unknown, as has
 // the apiserver's request timeout.
 
-// unwritten: etcd did not answer before sending. No Retry-After, because each try would take as long.
+// unwritten is the error of a write not sent because etcd did not answer. It has no Retry-After, because each try
+// would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -177,8 +180,8 @@ func unknownOutcome(what string, err error) error {
 	return err
 }
 
-// Recover is deferred. A panic becomes an API error, with the stack in the log. If *sent is true by then, the error
-// reports an unknown outcome; nil means false.
+// Recover, when deferred, converts a panic to an API error and logs the stack. If *sent is true, the error reports an
+// unknown outcome. A nil sent means false.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {
@@ -202,8 +205,8 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns ctx's client if the change begins a hold, or would if the removed RRsets were a period old
-// (S7.5, S7.6).
+// WarnOfDeletions warns the client of ctx if the change begins the hold of a mass deletion, or would if the removed
+// RRsets were a period old (S7.5, S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
@@ -217,7 +220,7 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	}
 }
 
-// User returns the user name of ctx's request; "": none.
+// User returns the user name in ctx, or "".
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// queueAt: the caller holds Memory.Mu.
+// queueAt returns or creates a zone's queue. The caller holds Memory.Mu.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
@@ -50,8 +50,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire adds locks of zones to the write's, all in key order, against deadlocks. After an error the write has no
-// locks.
+// Acquire adds locks of zones to those of a write. All are taken anew in key order, against deadlocks. After an error
+// the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -80,8 +80,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks. After a commit at a contended zone, the release is delayed once, by queue.yield, so that
-// the other server wins the next round trips (the replicas' turn rule).
+// Release releases locks. After a commit at a contended zone, the release is delayed by queue.yield, so that the
+// other server wins the next round trips.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -96,8 +96,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// missingLocks returns the zones that a plan needs locked beside locks: the changed zone, and zones whose holding is
-// written (a removal leaves a mark), because each write to such a zone compares the holding too.
+// missingLocks returns the zones that a plan needs locked, except those in locks: the changed zone, and zones whose
+// holding is written (a removal leaves a mark), because each write to such a zone compares the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -116,8 +116,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks the other servers to leave the next commit at a zone to this server, after two losses. A server that
-// always wins notices no other.
+// askFor asks the other servers to leave the next commit at a zone to this server, after two lost races. A server
+// that always wins does not notice others.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -125,7 +125,7 @@ func (com *Committer) askFor(zone string) {
 	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit() // the next loss asks again
 }
 
-// FollowAsked watches other servers' requests for zones, until ctx ends.
+// FollowAsked watches other servers' requests (askFor) from revision rev until ctx ends.
 func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
@@ -154,8 +154,8 @@ func (com *Committer) isContended(h *queue) bool {
 	return time.Since(h.met) < contention
 }
 
-// For contention after meeting another server at a zone, each commit here leaves that server yieldTrips round trips
-// to read and commit. Each lost request of the other server adds a trip, up to maxYield.
+// contention is the time after a conflict with another server at a zone, or its request (askFor), in which each
+// commit leaves that server yieldTrips round trips to read and commit. Each request adds a trip, up to maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The first write at a zone commits by itself. Writes that arrive meanwhile are the next batch. A zone's lock admits
-// a single batch of this process, and only saves time: correctness rests on the compares.
+// A zone's lock admits a single batch of this process. It only saves time: correctness rests on the compares.
 
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
 	com.mem.Mu.Lock()
@@ -27,8 +26,8 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	return answers
 }
 
-// enqueueGroups: the first caller at an idle queue takes the lock and commits its own groups. If others arrived
-// meanwhile, a goroutine commits the batch, so that no caller waits for later writes.
+// enqueueGroups adds groups to a queue. The first caller at an idle queue takes the lock and commits its own groups.
+// If others arrived meanwhile, a goroutine commits the batch, so that no caller waits for later writes.
 func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, groups...)
@@ -52,7 +51,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)
-		com.carryOut(ctx, []*queue{h}, batch)
+		com.commitAll(ctx, []*queue{h}, batch)
 		return
 	}
 	com.mem.Spawn(func() { com.commitQueue(etcd.PaidBy(context.WithoutCancel(ctx)), h, batch) })
@@ -89,7 +88,7 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	}
 }
 
-// commitQueue: for a given first batch the caller holds the lock.
+// commitQueue commits batches until the queue is empty. If a first batch is given, the caller holds the lock.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
@@ -117,7 +116,7 @@ func (com *Committer) carryLocked(ctx context.Context, h *queue, batch []*group)
 	defer com.Release(h)
 	within, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	com.carryOut(within, []*queue{h}, batch)
+	com.commitAll(within, []*queue{h}, batch)
 }
 
 func (com *Committer) takeBatch(h *queue) []*group {
@@ -152,8 +151,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// From a commit latency of SlowCommit on, the callers of a batch of largeBatch or more get up to maxPause to
-	// return with their next writes. They come together, and half of them would miss the next transaction.
+	// If commits take SlowCommit or longer, the batch after a batch of largeBatch or more waits up to maxPause for
+	// the next writes of its callers. Otherwise half of them would miss the transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

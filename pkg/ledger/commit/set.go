@@ -87,7 +87,7 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	return pending
 }
 
-// rankOf orders an address before the NS that names its host, and DS after the NS beside it.
+// rankOf orders an address before the NS naming its host, and DS after the NS beside it.
 func rankOf(w *SetWrite) int {
 	if w.After == nil {
 		return 0
@@ -101,7 +101,7 @@ func rankOf(w *SetWrite) int {
 	return 3
 }
 
-// Refuse returns the Invalid error of an object that does not fit in.
+// Refuse returns the Invalid error of a write that does not fit into the set.
 func (w *SetWrite) Refuse(path *field.Path, format string, args ...any) error {
 	return apierrors.NewInvalid(v1alpha1.Kind("Record"), w.Object().Name, field.ErrorList{{Type: field.ErrorTypeForbidden,
 		Field: path.String(), Detail: fmt.Sprintf(format, args...)}})
@@ -133,7 +133,8 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone: if the anchor write's zone is not the hint, the set needs that zone's lock.
+// refuseOtherZone refuses a write to another zone than the set's. lock is the anchor write's zone, to be locked
+// first, if it is not the hint.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -154,7 +155,6 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 		p.Zone.Zone.FQDN(), t.thatIs())
 }
 
-// placeRecord: plan may be nil.
 func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *law.Plan) (*clientv3.Op, error) {
 	var op clientv3.Op
 	switch {
@@ -191,7 +191,6 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 	return &op, nil
 }
 
-// readOutcome: moved if objects have changed.
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
 		m.item.Out, m.item.Refusal = m.out, Status("records", m.Name, m.refusal)
@@ -206,8 +205,8 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		}
 		Warn(m.item.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
 		for _, d := range m.plan.PendingCuts {
-			if !m.item.Dry && !slices.ContainsFunc(t.Owed, d.Same) {
-				t.Owed = append(t.Owed, d)
+			if !m.item.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
+				t.PendingCuts = append(t.PendingCuts, d)
 			}
 		}
 	}

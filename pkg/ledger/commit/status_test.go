@@ -44,3 +44,14 @@ func TestStatus_namesTheRule(t *testing.T) {
 		}
 	}
 }
+
+// A refusal of every kind that the law decides about names the kind of the object.
+func TestStatus_namesTheKind(t *testing.T) {
+	for resource, kind := range map[string]string{"zones": "Zone", "records": "Record", "delegations": "Delegation"} {
+		for _, refused := range []*law.Refusal{{Kind: law.Invalid, Field: "spec"}, {Kind: law.Duplicate, Field: "spec"}} {
+			if got := commit.Status(resource, "x", refused).(apierrors.APIStatus).Status().Details.Kind; got != kind {
+				t.Errorf("%s: kind %s", resource, got)
+			}
+		}
+	}
+}

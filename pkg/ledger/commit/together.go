@@ -18,8 +18,8 @@ import (
 )
 
 // Batches of several zones share transactions, because a transaction costs etcd more than its keys. If all places are
-// taken, a decided batch is parked, and the next transaction takes it along. If a shared transaction fails, each of
-// its batches is decided again and commits alone, so that only the culprit fails again.
+// taken, a decided batch is parked, and the next transaction takes it along. If a shared transaction fails, each
+// batch is decided again and commits alone, so that only the culprit fails again.
 
 const (
 	// places is the number of shared transactions in flight if etcd commits at once. Each placeEach of commit latency
@@ -71,7 +71,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared may wait for the batch that has taken this one along.
+// sendShared sends a batch with parked batches, or waits for the batch that has taken this batch along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -124,7 +124,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-// takePlace parks p, unless nil, if most places are used.
+// takePlace takes a place if fewer are used than the limit most. Otherwise it parks p, unless nil.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// buildPuts puts objects first, in member order.
 func (b *batch) buildPuts(ctx context.Context) (err error) {
 	com := b.com
 	b.zoneAt, b.then = -1, make([]clientv3.Op, 0, b.writes+len(b.Facts)+len(b.Puts)+3)
@@ -30,7 +29,9 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	}
 	if c := b.change; c != nil {
 		if key := com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name); key != own {
-			b.addCompare(etcd.RevisionIs(key, b.Mod)) // the object is put as it is in memory
+			for _, c := range com.mem.GuardZone(nil, key, b.Mod) { // the object comes from memory
+				b.addCompare(c)
+			}
 			b.object = b.Base.DeepCopy()
 			com.placer.PlaceZone(b.object, c)
 			err = b.putZone(ctx, key, b.object)
@@ -86,7 +87,8 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
-// journalStep: the steps, or a mark that the zone was settled, unsettled or removed; nil tx: nothing.
+// journalStep returns the batch's journal value: steps, or a mark that the zone was settled, unsettled or removed. tx
+// is nil without either.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
@@ -146,7 +148,8 @@ func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return o
 }
 
-// payerOf a queued write: Payer, else the namespace behind the cascade, else the object's.
+// payerOf returns the namespace charged for a queued write: Payer, else the namespace behind the cascade, else the
+// object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
@@ -157,7 +160,8 @@ func (w *Write) payerOf() etcd.Payer {
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
 
-// paidIn: the payers of ctx pay for a write's reads, if any and Payer is unset.
+// paidIn returns the context of a write's reads, charged to the payers of ctx, if any and Payer is empty, else to
+// payerOf.
 func (w *Write) paidIn(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
 		return ctx
@@ -165,8 +169,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// payers: each namespace pays for its objects, and an equal share of the common keys. If nothing is written, the
-// refused writes pay.
+// payers charges each namespace for its objects, and an equal share of the common keys. If nothing is written, the
+// refused writes are charged.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {

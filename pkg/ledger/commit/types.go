@@ -26,8 +26,8 @@ type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
 	placer     *objects.Placer
-	held       func(*v1alpha1.Zone)             // Config.Held
-	news       func(*v1alpha1.Zone, []law.News) // Config.News
+	held       func(*v1alpha1.Zone)               // Config.Held
+	notify     func(*v1alpha1.Zone, []law.Notice) // Config.News
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -42,11 +42,12 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. held gets each zone held by a mass deletion (S7.5), and news the news of writes;
-// both may be nil. From a commit latency of slowCommit on, a batch waits for more writes.
+// New returns a Committer over mem. held is called for each zone held by a mass deletion (S7.5), and news for effects
+// of writes on other namespaces; both may be nil. If commits take slowCommit or longer, a batch waits for more
+// writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
-	news func(*v1alpha1.Zone, []law.News), slowCommit time.Duration) *Committer {
-	return &Committer{mem: mem, jr: jr, placer: placer, held: held, news: news, slowCommit: slowCommit,
+	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
+	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
 		queues: map[string]*queue{}, works: map[string]bool{}, wake: make(chan struct{}, 1),
 		freed: make(chan FreedName, maxFreed), noted: map[FreedName]bool{}}
 }
@@ -57,17 +58,17 @@ type queue struct {
 
 	// read caches the last withdrawals read (facts.Overlay.Read).
 	read map[law.Key]facts.Read
-	// Until apart, the zone's batches share no transaction (together.go).
+	// apart is the time until which the zone's batches share no transaction (together.go).
 	apart time.Time
 
 	// Memory.Mu guards the rest. committing: a goroutine takes batches from waiting.
 	waiting    []*group
 	committing bool
-	// enough is closed when want groups wait; nil: no batch waits.
+	// enough is closed when the queue has want groups; nil if no batch waits for them.
 	enough chan struct{}
 	want   int
-	// met is the last time another server was met here. asked counts its later requests for the next commit. yield is
-	// the time for which the next Release keeps the lock, for that server.
+	// met is the last time at which this server noticed another server at the zone. asked counts its later requests
+	// for the next commit. yield is the time for which the next Release keeps the lock, for that server.
 	met      time.Time
 	asked    int
 	yield    time.Duration
@@ -86,7 +87,7 @@ type batch struct {
 	reads   int       // decisions with reads of their own
 	closed  bool      // takes no further group
 	raced   bool      // a compare failed
-	// sent: the transaction may have been executed. answerPanic reads deciding and sent.
+	// sent is true if the transaction may have been executed. answerPanic reads deciding and sent.
 	deciding *group
 	sent     bool
 }
@@ -137,7 +138,7 @@ type puts struct {
 	// offset is the index of the first operation in the transaction, and zoneAt that of the Zone's put, from offset;
 	// -1: none.
 	offset, zoneAt int
-	journal        int
+	journal        int // octets of the journal value
 }
 
 type touched struct {
@@ -170,13 +171,14 @@ const (
 	maxPasses = 4
 	// maxReads bounds a batch's writes with their own reads, while others wait.
 	maxReads = 8
-	// maxJoined bounds a change set that shares its batch.
+	// maxJoined bounds the writes of a change set sharing a batch.
 	maxJoined = 8
 	// maxStrange bounds a change set's decisions on a moving zone. The next counts as damage.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
-	maxRead    = 64
+	// maxRead bounds queue.read.
+	maxRead = 64
 )
 
 // gate limits the shared transactions in flight.
@@ -189,8 +191,8 @@ type gate struct {
 type parked struct {
 	b     *batch
 	payer string
-	// turn is closed when the batch gets a place, or after the transaction that took it along. Then went is true, and
-	// outcome is the result, nil after a panic of the sending goroutine.
+	// turn is closed when the batch gets a place, or after the transaction that took it along. In the second case went
+	// is true, and outcome is the result, nil after a panic of the sending goroutine.
 	turn    chan struct{}
 	went    bool
 	outcome *outcome
@@ -242,7 +244,7 @@ type Item struct {
 type FreedName struct {
 	View       string
 	Name, Base name.Name
-	// Apex: Base is the zone's apex.
+	// Apex is true if Base is the zone's apex.
 	Apex bool
 }
 

@@ -28,8 +28,8 @@ type Object struct {
 	created int64
 }
 
-// Write is a decision to be made and committed, of a client, a cascade, a move, or a parent that counts a child. A
-// refusal is committed too: a transaction without puts proves the facts, so that no stale memory refuses a write.
+// Write is a write of a client, a cascade, or a parent that counts a child's cut. A refusal is committed too: a
+// transaction without puts proves the facts, so that no stale memory refuses a write.
 type Write struct {
 	Object
 	Expected int64
@@ -44,7 +44,7 @@ type Write struct {
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
 	// Item is the outbox item behind the write; nil: a client's.
 	Item *Item
-	// Payer is the paying namespace; "": the author's.
+	// Payer is the charged namespace; "": as payerOf describes.
 	Payer string
 	// Hint is the key of the zone that probably changes; "": unknown.
 	Hint string
@@ -63,7 +63,8 @@ func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) 
 		uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()}}
 }
 
-// Outcome is for the etcd3 store. Unless OK, the key was not at the expected revision, and KV is its present value.
+// Outcome is the result of a write for the etcd3 store. Unless OK, the key was not at the expected revision, and KV
+// is its present value.
 type Outcome struct {
 	OK  bool
 	Rev int64
@@ -77,15 +78,15 @@ type Set struct {
 	Writes    []*SetWrite
 	// Commits is false if a write was refused before Run: the others are decided only for their refusals.
 	Commits bool
-	// Requires is judged before the set.
+	// Requires has the prerequisites, judged before the set.
 	Requires []records.Requirement
 
 	// Run sets the rest. Unmet is the refusal of an unmet requirement.
 	Unmet error
-	// Owed has the set's pending cuts. They are counted without the set's locks: a write of a child and its parent
-	// takes the parent's lock first.
-	Owed []law.PendingCut
-	// Sent: the set may be written.
+	// PendingCuts has the set's pending cuts. They are counted without the set's locks: a write of a child and its
+	// parent takes the parent's lock first.
+	PendingCuts []law.PendingCut
+	// Sent is true if the set may be written.
 	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
@@ -135,14 +136,14 @@ type group struct {
 	answer  chan Answer
 	// insists makes a refusal for now (law.Later) final.
 	insists bool
-	// A preview is decided without locks, and without a compare of its object.
+	// A preview is decided without locks, and without a compare of the object.
 	preview bool
-	// proves: the batch sends the compares and puts nothing, for a refusal or dry run.
+	// proves is true if the batch sends compares and puts nothing, for a refusal or dry run.
 	proves bool
 	// strange counts the decisions whose facts contradicted unchanged objects.
 	strange int
-	// alone: a batch with the group panicked, so the group is decided alone. Only the goroutine that commits the
-	// group reads and writes answered and alone.
+	// alone is set if a batch with the group panicked: the group is decided alone. Only the goroutine that commits
+	// the group reads and writes answered and alone.
 	answered, alone bool
 	// deciding is held while the decision reads the caller's objects. A caller that has left may change them, so gone
 	// excludes the group.
@@ -160,7 +161,7 @@ type member struct {
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// moved: the object changed since the caller read it.
+	// moved is true if the object changed since the caller read it.
 	out   Outcome
 	moved bool
 }

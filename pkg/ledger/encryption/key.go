@@ -38,14 +38,14 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether a transformer (nil: none) encrypts on writes: not with identity as first provider.
+// Encrypts reports whether a transformer (nil: none) encrypts its output; false if identity is its first provider.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns the stored form of k for the etcd key at.
+// Wrap returns the stored form of k for the etcd key "at".
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -54,8 +54,8 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale is set if the transformer would now write another form. Errors: the
-// transformer lacks the key of the stored form, or the result is no Key.
+// Unwrap is the inverse of Wrap. stale is set if the transformer would now write another form. It returns an error if
+// the transformer lacks the key of the stored form, or the result is no Key.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

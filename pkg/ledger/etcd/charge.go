@@ -25,9 +25,9 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// Metered wraps kv, and charges each payer a share of the octets of keys and values that a transaction writes. A
-// transaction is free if not committed or without writes, and charged if etcd does not answer. Octets of an answer
-// beyond freeOctets are charged too.
+// Metered wraps kv, and charges the payers of a transaction, by weight, for the octets of the keys and values
+// written. A transaction is free if not committed or without writes, and charged if etcd does not answer. Octets of a
+// response beyond freeOctets are charged too.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -95,7 +95,7 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// freeOctets of etcd's answer are free. Most decisions read less. A read of all names below a name (S4.8) may be
+// freeOctets of a response are free. Most decisions read less. A read of all names below a name (S4.8) may be
 // megabytes, at the CPU cost of writing as much.
 const freeOctets = 64 << 10
 
@@ -108,5 +108,5 @@ func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	return octets
 }
 
-// KeyOctets is an upper estimate for a key, framed in etcd's messages.
+// KeyOctets is an upper estimate of a key's octets in etcd's messages.
 const KeyOctets = 256

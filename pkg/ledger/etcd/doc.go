@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd has the access of the ledger to etcd: operations and compares (ops.go), reads, watches and deletions of
+// Package etcd wraps etcd's client for the ledger: operations and compares (ops.go), reads, watches and deletions of
 // ranges in pages (ranges.go), charges to namespaces (charge.go), and goroutines with deep stacks (workers.go).
 //
 // Promises. (1) A call writes at most once. (2) A watch delivers each change once and in order, or fails. (3) A call
 // blocks other requests for a page of keys, not for a range.
 //
-// It does not know zones, decisions or the meaning of keys, nor whether etcd is embedded: pkg/etcd/embed runs etcd,
-// and pkg/etcd/maintenance maintains etcd.
+// Out of scope: zones, decisions, the meaning of keys, and the process of etcd (pkg/etcd/embed,
+// pkg/etcd/maintenance).
 //
 // Read first: ops.go, then ranges.go.
 package etcd

@@ -24,9 +24,10 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch passes the changes under prefix after rev to take, each once and in order. If etcd cancels the watch, for
-// example because the member lost its leader, Watch resumes after the last complete revision, known from events and
-// progress notifications. Watch returns when ctx ends, take fails, or etcd has compacted the next revision.
+// Watch calls take with the changes under prefix after revision rev, each once and in order. If etcd cancels the
+// watch, for example because the member lost its leader, Watch resumes after the last complete revision, known from
+// events and progress notifications. It returns when ctx ends, take returns an error, or etcd has compacted the next
+// revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -72,8 +73,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at a revision: *rev, or if 0 the current, then stored in *rev. A stream is
-// read if possible, because for each page etcd counts all later keys: n² steps for n pages.
+// Each calls f for all keys under prefix at revision *rev. If *rev is 0, it is set to the current revision. A stream
+// is read if possible, because for each page etcd counts all later keys: n² steps for n pages.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -132,8 +133,8 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for the keys under prefix beginning at from, each page at the present revision, until about most keys
-// are read; 0: all. The result is the key to continue at, "" at the end.
+// Scan calls f for the keys under prefix, beginning at the key "from", each page at the present revision, until about
+// as many as most are read; 0: all. The result is the key to continue at, "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)

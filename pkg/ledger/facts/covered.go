@@ -15,9 +15,9 @@ import (
 
 const checkedOf = 100
 
-// CheckCovered compares, for one decision in CheckEvery, the facts covered by a zone's revision with etcd, if the
-// zone is still there. A difference is logged and counted: a fact was written without its zone, so every server's
-// memory is wrong.
+// CheckCovered verifies that facts of a zone change only together with its Zone object: every Config.CheckEvery-th
+// decision reads the facts proved by a zone's revision again. A difference is logged and counted: a fact was written
+// without its zone, so every server's memory is wrong.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {
@@ -45,7 +45,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 	for _, k := range keys {
 		was, _ := s.Seen.Get(k)
 		is, _ := fresh.Seen.Get(k)
-		if h := mem.byUID[k.Zone]; h != nil && s.stoodAt(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
+		if h := mem.byUID[k.Zone]; h != nil && s.existedAt(h) && !bytes.Equal(layout.Encode(was), layout.Encode(is)) {
 			mem.Stats.Uncovered.Add(1)
 			klog.FromContext(ctx).Error(nil, "A fact was written beside its zone. Please report this", "key", mem.Layout.Key(k),
 				"remembered", was, "stored", is)

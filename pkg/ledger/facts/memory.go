@@ -23,30 +23,30 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is tried first, as embedded etcd takes so many. narrowOps is within etcd's default of 128.
+// wideOps is the first value of Memory.Ops, the limit of embedded etcd. narrowOps is below etcd's default of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
-// Narrow lowers Ops after etcd refused so many operations: to narrowOps, as etcd probably has its default, or below.
-// It reports a change.
+// Narrow lowers Ops after etcd refused a transaction of so many operations: to narrowOps, as etcd probably has its
+// default, or below. The result reports a change.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
 		fewer = int64(operations) / 2
 	}
-	news := fewer < mem.Ops.Load()
-	if news {
+	lowered := fewer < mem.Ops.Load()
+	if lowered {
 		mem.Ops.Store(fewer)
 	}
-	return news
+	return lowered
 }
 
-// maxDoubt bounds Memory.doubt: abandoned writes never read their names.
+// maxDoubt bounds Memory.doubt, as no decision reads the names of abandoned writes.
 const maxDoubt = 1 << 16
 
-// Drop forgets all facts that a transaction of unknown outcome may have changed.
+// Drop evicts all facts of a session whose transaction has an unknown outcome.
 func (mem *Memory) Drop(s *Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -56,7 +56,7 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read the names that s took from memory. The caller holds Mu.
+// Suspect makes the next decision read a session's zone names from etcd. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
 	if len(mem.doubt) > maxDoubt { // a wrong name costs a retry
 		clear(mem.doubt)
@@ -72,7 +72,7 @@ func (mem *Memory) Suspect(s *Session) {
 type Stats struct {
 	// Transactions counts the sent transactions, and Conflicts those with a failed compare.
 	Transactions, Conflicts atomic.Int64
-	// Batches counts the transactions with several writes (package commit).
+	// Batches counts the transactions with several writes.
 	Batches atomic.Int64
 	// Reads counts the transactions that only read.
 	Reads atomic.Int64
@@ -82,7 +82,7 @@ type Stats struct {
 	Tried atomic.Int64
 	// Panics counts panicked decisions.
 	Panics atomic.Int64
-	// Uncovered counts facts written without their zone.
+	// Uncovered counts facts changed without their zone.
 	Uncovered atomic.Int64
 }
 
@@ -92,33 +92,34 @@ type Memory struct {
 	ID      string // of this server
 	workers etcd.Workers
 	Stats   Stats
-	Ops     atomic.Int64 // taken by etcd in a transaction, as far as known
+	Ops     atomic.Int64 // known limit of operations in an etcd transaction
 	// Sessions has free sessions for EarlyRecord.
 	Sessions  sync.Pool
 	decisions atomic.Int64 // for CheckCovered
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
-	heads map[string]*Head // by zone key
-	// unsettled has the zones with cascades.
+	heads map[string]*Head // by key of the Zone
+	// unsettled has the zones changed by cascades.
 	unsettled map[law.Key]*law.Holding
 	// stopped has the zones held by mass deletions (S7.5).
 	stopped map[law.Key]bool
 	byUID   map[string]*Head
-	// referring has the names of the zones that refer to a zone object.
+	// referring has, for a zone object, the names of zones with a zoneRef to the object.
 	referring map[law.Ref]map[law.Key]bool
-	// doubt has names with a doubtful index entry; decisions read them from etcd.
+	// doubt has names whose index entry may be wrong. Decisions read them from etcd.
 	doubt map[law.Key]bool
 }
 
-// Config configures a Memory. OnFault is called at named points, for tests. DropGuards omits compares of a kind, for
-// negative controls. CheckEvery is for CheckCovered; 0: no check, unless the log is verbose.
+// Config configures a Memory. OnFault is called at named points of a write, for tests. DropGuards omits a kind of
+// compares, for negative controls. CheckCovered checks every CheckEvery-th decision; 0: none, or every hundredth at
+// -v=5.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
 	Zones, Records, Delegations objects.ObjectCodec
 	Now                         func() time.Time
-	OnFault                     func(point string) // ledger.Config.Fault
+	OnFault                     func(point string)
 	DropGuards                  string
 	CheckEvery                  int64
 }
@@ -135,44 +136,46 @@ func New(config Config) *Memory {
 	return mem
 }
 
+// indexed is the holding of a name at the revision of its key.
 type indexed struct {
 	holding *law.Holding
 	mod     int64
 }
 
-// Head caches a zone: the object at a revision, and facts under the zone's keys, valid at that revision only, because
-// they change together with the zone (I5).
+// Head caches a zone: its object at a revision, and the facts under the zone's keys. The facts are valid at that
+// revision only, because they change together with the object (I5).
 type Head struct {
 	Key string
-	// Pinned heads stay, as other state refers to them.
+	// A pinned head is not evicted, as the zone's queue refers to it.
 	Pinned bool
 
-	// Memory.Mu guards the rest.
+	// Memory.Mu guards the rest. Unless Loaded, the zone is read before its next use.
 	Loaded bool
 	Mod    int64 // 0: no such zone
 	Object *v1alpha1.Zone
 	Zone   *law.Zone
 	Facts  map[law.Key]any
 	used   time.Time // when the last fact was noted
-	// gone is the last revision known to be without the zone.
+	// gone is the last revision at which the zone was absent.
 	gone int64
 }
 
-// maxFacts bounds a head's facts, and MaxHeads the heads. Facts are dropped Remembers after the last was noted.
+// maxFacts bounds the cached facts of a zone, and MaxHeads the cached zones. Facts of a zone are dropped when none
+// was added for the duration Remembers.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
 	MaxHeads  = 1 << 14
 )
 
-// Fault is a named point, at which tests kill or delay the server.
+// Fault calls OnFault at a named point, for tests.
 func (mem *Memory) Fault(point string) {
 	if mem.OnFault != nil {
 		mem.OnFault(point)
 	}
 }
 
-// LoadNames reads names/ into the index, and returns the read's revision.
+// LoadNames loads the index from names/ in etcd, and returns the read's revision.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -208,7 +211,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames watches names/ from rev until ctx ends. The index may lag.
+// FollowNames keeps the index up to date from revision rev until ctx ends. The index may lag behind etcd.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -242,7 +245,8 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember sets an indexed name, unless the index is later; h nil removes the name. The caller holds Mu.
+// Remember sets the holding of a name in the index, unless the index has a later revision. A nil holding removes the
+// name. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -253,7 +257,7 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// indexName and dropName also change the derived sets. The caller holds Mu.
+// indexName and dropName also change the sets derived from the index. The caller holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.unrefer(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
@@ -282,7 +286,7 @@ func (mem *Memory) HeldZones() int {
 	return len(mem.stopped)
 }
 
-// unrefer: the caller holds Mu.
+// unrefer removes a name from referring. The caller holds Mu.
 func (mem *Memory) unrefer(k law.Key) {
 	x := mem.index[k]
 	if x == nil || x.holding.Target == nil {
@@ -294,7 +298,7 @@ func (mem *Memory) unrefer(k law.Key) {
 	}
 }
 
-// ZonesReferring returns a scan's holdings that refer to the scan's target.
+// ZonesReferring returns the scan's zones with a zoneRef to the scan's target.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -313,12 +317,12 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.stopped, k)
 }
 
-// Head returns a zone key's head, and if memory is full evicts another. The caller holds Mu.
+// Head returns or creates the head of a Zone's key. If memory is full, another head is evicted. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
 		if len(mem.heads) >= MaxHeads {
-			for _, old := range mem.heads { // evicted zones are read again
+			for _, old := range mem.heads {
 				if !old.Pinned {
 					mem.letGo(old)
 					break
@@ -331,15 +335,15 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin lets memory evict a head, at once if full, as an unpinned head is hard to find among pinned ones. The caller
-// holds Mu.
+// Unpin permits the eviction of a head. If memory is full, the head is evicted at once, as unpinned heads are hard to
+// find among pinned ones. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
 	}
 }
 
-// letGo: the caller holds Mu.
+// letGo evicts a head. The caller holds Mu.
 func (mem *Memory) letGo(h *Head) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -349,13 +353,13 @@ func (mem *Memory) letGo(h *Head) {
 	}
 }
 
-// StandAt sets the head to a zone's revision, without facts. The caller holds Mu.
+// StandAt sets the head to the Zone object of a revision, without facts. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
 	if zone != nil && zone.Served != objects.Served(object) {
-		after := *zone // decided before the object's conditions
+		after := *zone // the decision preceded the object's conditions
 		after.Served = !zone.Served
 		zone = &after
 	}
@@ -370,13 +374,13 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// Absent notes that the zone was absent at rev. The caller holds Mu.
+// Absent sets the head to an absent zone at revision rev. The caller holds Mu.
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
 }
 
-// Note adds a fact, valid at the head's revision.
+// Note caches a fact valid at the head's revision.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -385,8 +389,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact since: a client writing to many zones in turn must not fill the
-// memory.
+// Forget drops the facts of zones without a new fact after a time. Otherwise a client writing to many zones in turn
+// would fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -409,7 +413,8 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of a Record's probable zone: the zoneRef, or the closest indexed zone; "": none.
+// GuessZone returns the key of the Zone to which a Record probably belongs: its zoneRef, or the closest indexed zone;
+// "": none.
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -454,8 +459,8 @@ func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten notes a rewrite of a zone's object without a change of facts. If the head is not at expected, the zone is
-// read before its next use.
+// Rewritten moves a head from revision expected to mod, after a write of the Zone object without a change of facts. A
+// head at another revision is read before its next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -466,7 +471,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 	}
 }
 
-// Moved notes the value of a zone's key at rev; kv nil: absent.
+// Moved sets a head to the Zone read at revision rev; nil: absent.
 func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -474,7 +479,7 @@ func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, r
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Unknown has the zone read before its next use.
+// Unknown invalidates a head: the zone is read before its next use.
 func (mem *Memory) Unknown(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -26,39 +26,39 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// leastCompares keeps a transaction below etcd's default of 128 operations (the longest of compare, then, else), with
-// room for the object, its zone and the journal.
+// leastCompares fits into etcd's default limit of 128 operations (for each of compare, then and else), with room for
+// the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares returns the limit of a write's facts, by the compares that etcd takes, with the same room.
+// MaxCompares returns the limit of compares for a write, in proportion to Ops.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects a decision's facts with their proofs, in slices, because there are about ten.
+// Session collects the facts of a decision, about ten, with the revisions that prove them.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single has the revisions of single keys, compared unless the zone's revision covers them.
+	// Single has the revisions of single keys not proved by a zone's revision.
 	Single []proof
-	// proven indexes Single, above law.FewKeys proofs.
+	// proven is the index of Single by key; nil up to law.FewKeys proofs.
 	proven map[law.Key]int
-	// ranges has the revisions of range reads; a later key there fails the compare.
+	// ranges has the revisions of range reads. A key written there later fails the compare.
 	ranges []proof
 	// deep has ranges of names with more than Depth labels.
 	deep  []proof
 	Zones []ZoneSeen
-	// Guess takes an unknown key for absent, to be compared. That saves a read if the key is probably new.
+	// If Guess is true, unknown keys are assumed absent, and compared. That saves a read if the key is probably new.
 	Guess bool
-	// FirstTry is true until a guess fails.
+	// FirstTry permits the guesses of guessesAbsent, until a guess fails.
 	FirstTry bool
-	// Depth is the number of labels above which the zones at names are read and compared as a range.
+	// Depth is the limit of labels of names compared singly. Zones at longer names are read and compared as a range.
 	Depth int
 	// Over has the changes of earlier decisions in the transaction, or nil.
 	Over *Overlay
 }
 
-// Overlay is a zone with its facts after earlier writes of the transaction.
+// Overlay is a zone with its facts after earlier writes of the same transaction.
 type Overlay struct {
 	Key   string         // of the zone; "": no zone
 	Base  *v1alpha1.Zone // stored, at Mod
@@ -66,16 +66,16 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
-	// Read caches facts that no zone covers, as last read. They may be stale: each write compares the facts in use.
+	// Read caches facts under keys that belong to no zone. They may be stale: each write compares the facts in use.
 	Read map[law.Key]Read
 }
 
-// StandAt sets the overlay's zone.
+// StandAt sets the stored Zone on which the overlay rests.
 func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
-// Read is a fact and its proving revision.
+// Read is a fact with the revision of its key as proof.
 type Read struct {
 	value any
 	rev   int64
@@ -159,13 +159,14 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 // zoneScoped reports whether a key changes only with its zone's object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved: consistent facts contradict the object of the decision, so the object has changed.
+// ErrMoved means that the object has changed, as facts of one revision contradict the object.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved: the batch's zone has moved, so the batch is decided again.
+// ErrOverlayMoved means that the batch's zone has changed, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide runs the law until no facts are missing. It returns ErrMoved if consistent facts contradict the object.
+// Decide calls ask, a decision of the law, and reads the facts in its Need, until none is missing. The error is
+// ErrMoved if facts of one revision contradict the object.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -197,7 +198,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 	}
 }
 
-// Dedupe removes repeated keys in place, in order.
+// Dedupe removes repeated keys in place, and keeps the order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -243,7 +244,7 @@ func (s *Session) forgetFacts(keys []law.Key) {
 	}
 }
 
-func (s *Session) stoodAt(h *Head) bool {
+func (s *Session) existedAt(h *Head) bool {
 	z := s.Zone(h.Key)
 	return z != nil && z.Mod == h.Mod
 }
@@ -254,8 +255,8 @@ func (s *Session) atHand(k law.Key) bool {
 	return s.lookUp(k)
 }
 
-// lookUp finds a fact in the overlay, in the index, or at the head of a zone read by the decision, or guesses. False:
-// the fact must be read. The caller holds Memory.Mu.
+// lookUp takes a fact from the overlay, the index, or the head of a zone read by the decision, or guesses. The result
+// is false if the fact must be read. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -309,7 +310,7 @@ func (s *Session) lookUp(k law.Key) bool {
 		s.proveFact(k, read.rev)
 	default:
 		h := mem.byUID[k.Zone]
-		if h == nil || !h.Loaded || !s.stoodAt(h) {
+		if h == nil || !h.Loaded || !s.existedAt(h) {
 			return false
 		}
 		v, ok := h.Facts[k]
@@ -323,14 +324,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether the first try takes a fact for absent: Records waiting at a name, and a wildcard.
-// Each deletion needs both, and few zones have them.
+// guessesAbsent reports whether the first try assumes a fact absent: Records waiting at a name, and wildcards. Each
+// deletion asks for both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty takes a range at or below a new name for empty, to be compared; not if memory or the overlay has data
-// there, nor below an apex, whose range is rarely empty. The caller holds Memory.Mu.
+// guessEmpty assumes that the range at or below a new name is empty, to be compared. The result is false if memory or
+// the overlay has data there, and below an apex, where ranges are rarely empty. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -404,8 +405,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll finds facts in memory. missing are those to be read. Not ok: a fact is asked for again, or cannot be
-// cached.
+// LookUpAll takes facts from memory, and returns the missing ones. ok is false if the decision asks for a known fact
+// again, or for a fact not kept in memory.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -448,8 +449,8 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit in.
-// A decision about several such names, or about many name servers, is repeated with FlatName.
+// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit into
+// a transaction. A decision about several such names, or about many name servers, is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
@@ -516,7 +517,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
-	covered := map[string]int64{} // by the revision of which zone
+	covered := map[string]int64{} // the zone's revision as proof, by uid
 	moved := false
 	for i, z := range zones {
 		kv := etcd.One(r.Responses[len(keys)+i])
@@ -548,7 +549,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ReadOf returns a fact read by the session.
+// ReadOf returns a fact read by the session, unless proved only by a zone's revision.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -558,7 +559,7 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	return Read{v, s.Single[i].rev}, true
 }
 
-// takeAnswer: covered is the zone's revision as proof of the fact; 0: none.
+// takeAnswer adds a fact from a response. covered is the zone revision that proves the fact, or 0.
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
@@ -632,7 +633,7 @@ func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key)
 }
 
-// Reload sets a head to its zone as read at rev, kv nil for absent, unless the head is newer: a slow read must not
+// Reload sets a head to its zone as read at revision rev; kv nil: absent. A newer head stays: a slow read must not
 // undo a later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
@@ -673,7 +674,7 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	return h.Mod >= kv.ModRevision
 }
 
-// DecodeRange decodes the fact about a range.
+// DecodeRange decodes a range of keys into its fact.
 func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -743,8 +744,8 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Stands reports whether the store has the value, by a fact that the transaction proves.
-func (s *Session) Stands(x law.Write) bool {
+// Holds reports whether the store already has a write's value, by a fact that the transaction proves.
+func (s *Session) Holds(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
 		return false // the index keeps the revision of a name's last write
@@ -764,9 +765,7 @@ func (s *Session) Guards() []clientv3.Cmp {
 	drop := mem.DropGuards
 	out := make([]clientv3.Cmp, 0, len(s.Zones)+len(s.Single)+len(s.deep)+len(s.ranges)+2) // and the object's own
 	for _, z := range s.Zones {
-		if drop != "zone" && drop != "all" {
-			out = append(out, etcd.RevisionIs(z.Key, z.Mod))
-		}
+		out = mem.GuardZone(out, z.Key, z.Mod)
 	}
 	for _, p := range s.Single {
 		if s.Seen.Used(p.Key) && drop != "facts" && drop != "all" {
@@ -782,6 +781,14 @@ func (s *Session) Guards() []clientv3.Cmp {
 		}
 	}
 	return out
+}
+
+// GuardZone appends the compare of a zone's revision.
+func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv3.Cmp {
+	if mem.DropGuards == "zone" || mem.DropGuards == "all" {
+		return to
+	}
+	return append(to, etcd.RevisionIs(key, mod))
 }
 
 // ReadZone reads a Zone at its revision from etcd; nil if absent.
@@ -834,10 +841,10 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	return h.Zone, nil
 }
 
-// ErrDamaged: a stored record does not decode, or the law cannot read it.
+// ErrDamaged means that a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
-// DecideFromMemory returns an empty outcome if memory does not suffice.
+// DecideFromMemory decides a Record write without a read. The outcome is empty if memory lacks a fact.
 func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -850,7 +857,8 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold asks etcd whether the facts and the object's revision are current; false: no, or too many compares.
+// Hold reports whether the session's facts and the object's revision are current in etcd. The result is false if the
+// compares do not fit into a transaction.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

@@ -257,7 +257,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"the mark of no work", "I4", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
-				h.Works = []law.StandingWork{{ID: "lost"}}
+				h.Works = []law.CascadeMark{{ID: "lost"}}
 				return true
 			})
 		}},
@@ -275,7 +275,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			w := law.Work{ID: "w1", Zones: []law.Place{{Ref: law.Ref{Namespace: "infra", Name: "example", UID: example}}}}
 			v.putValue(v.prefixOf("outbox")+"w1", store.Must(json.Marshal(w)))
 			editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
-				h.Works = []law.StandingWork{{ID: "w1"}}
+				h.Works = []law.CascadeMark{{ID: "w1"}}
 				return true
 			})
 			return v.editZone("infra", "example", func(z *v1alpha1.Zone) { z.Status.SettledSerial-- })
@@ -703,7 +703,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		}},
 		{"the lock of no work", "I4", func(v *vandal) string {
 			return editValue(v, v.prefixOf("names")+"@/org.example.", func(_ string, h *law.Holding) bool {
-				h.Works = []law.StandingWork{{ID: "lost", Locks: name.MustParse("app.example.org.")}}
+				h.Works = []law.CascadeMark{{ID: "lost", Locks: name.MustParse("app.example.org.")}}
 				return true
 			})
 		}},

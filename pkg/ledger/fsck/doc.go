@@ -4,14 +4,14 @@
 // Package fsck recomputes every internal key and journal step of a store from the objects, at one etcd revision, and
 // reports the differences. The command line calls it, and every test of the ledger ends with it.
 //
-// It promises: (1) It only reads. (2) All reads are at the same revision, so writers need not stop. (3) Values
+// Guarantees: (1) It only reads. (2) All reads are at the same revision, so writers need not stop. (3) Values
 // determined by the objects are recomputed from the text of the semantics, independently of the ledger and the law.
-// Other values (a record's admission, a cascade's begin) are compared with their surroundings. The law is asked only
-// whether waiting objects would be taken in, and a yes is owed. (4) A difference that an outbox item or a pending cut
-// will remove is reported as owed, never as damage. A difference explained by former rules is a note. (5) It needs a
-// few hundred octets of memory for each record; objects, keys and journals are read in pages.
+// Other values (a record's admission, a cascade's begin) are compared with their surroundings. The law only decides
+// whether a zone would adopt a waiting object; if so, the adoption is owed. (4) A difference that an outbox item or a
+// pending cut will remove is reported as owed, never as damage. A difference explained by former rules is a note. (5)
+// It needs a few hundred octets of memory for each record; objects, keys and journals are read in pages.
 //
-// Package fsck does not know how to repair, nor caches or views, which follow the store.
+// Out of scope: repair, and the caches and views of servers.
 //
 // Read first: fsck.go (input and report), then journal.go (replay), zones.go and names.go (the semantics against the
 // model), then read.go and model.go (the store according to its objects).

@@ -69,11 +69,11 @@ type Report struct {
 	Zones, Records, Keys, Steps int
 	// Damage has the differences unexplained by work in progress.
 	Damage Findings
-	// Owed has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
+	// Pending has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
 	// waiting for them.
-	Owed Findings
-	// Notes are names of two tenants against the present rules (S4.8). They need no repair: former rules or deleted
-	// records may have allowed them.
+	Pending Findings
+	// Notes has names claimed by two tenants against the present rules (S4.8). They need no repair: former rules or
+	// deleted records may have allowed them.
 	Notes Findings
 }
 
@@ -92,7 +92,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, kind := range []struct {
 		name string
 		of   Findings
-	}{{"damage", r.Damage}, {"owed", r.Owed}, {"note", r.Notes}} {
+	}{{"damage", r.Damage}, {"owed", r.Pending}, {"note", r.Notes}} {
 		for _, f := range kind.of.List {
 			line("%s: %s (%s)\n    have %s\n    want %s", kind.name, f.Key, f.Rule, f.Have, f.Want)
 		}
@@ -105,8 +105,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
 		line("next: keep a copy of the store, change nothing by hand, and restore a backup (docs/operations.md, Damage); work that " +
 			"needs an unreadable key waits until then, and all other work continues")
-	case r.Owed.Total > 0:
-		line("clean; pending work: %d, which a running server completes", r.Owed.Total)
+	case r.Pending.Total > 0:
+		line("clean; pending work: %d, which a running server completes", r.Pending.Total)
 	default:
 		line("clean; no work is pending")
 	}
@@ -152,7 +152,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 			c.report.Damage.List[i].Have += fmt.Sprintf("; %d keys and records belong to it and were not checked", n)
 		}
 	}
-	for _, f := range []*Findings{&c.report.Damage, &c.report.Owed, &c.report.Notes} {
+	for _, f := range []*Findings{&c.report.Damage, &c.report.Pending, &c.report.Notes} {
 		slices.SortStableFunc(f.List, func(x, y Finding) int { return cmp.Compare(x.Key, y.Key) })
 	}
 	return c.report, nil
@@ -170,14 +170,14 @@ func (c *check) require(ok bool, key string, rule Rule, have, want string, args 
 
 func (c *check) reportDifference(excused bool, key string, rule Rule, have, want string, args ...any) {
 	if excused {
-		c.reportOwed(key, rule, have, want, args...)
+		c.reportPending(key, rule, have, want, args...)
 	} else {
 		c.reportDamage(key, rule, have, want, args...)
 	}
 }
 
-func (c *check) reportOwed(key string, rule Rule, have, want string, args ...any) {
-	c.report.Owed.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
+func (c *check) reportPending(key string, rule Rule, have, want string, args ...any) {
+	c.report.Pending.add(Finding{Key: key, Rule: rule, Have: have, Want: fmt.Sprintf(want, args...)})
 }
 
 func (f *Findings) add(x Finding) {
@@ -188,7 +188,7 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// eachObject decodes a resource's objects. An object that does not decode, or has another's key, breaks the rule.
+// eachObject calls f for a resource's objects. An object that does not decode, or has another's key, breaks the rule.
 // damaged, if not nil, is called for undecodable objects.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
@@ -219,17 +219,17 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey passes the keys of established zones. rest is the key after the uid.
+// eachZoneKey calls f for the keys of established zones. rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")
-		if z := c.standingZone(key, uid); z != nil {
+		if z := c.existingZone(key, uid); z != nil {
 			f(z, key, rest, value)
 		}
 	})
 }
 
-// checkRoom: same returns the broken rule.
+// checkRoom compares the keys of a kind with the wanted keys. same returns the rule that a difference breaks.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}
@@ -242,7 +242,7 @@ func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, wan
 		uid, _, _ := strings.Cut(key[len(prefix):], "/")
 		w, have := want[key], new(T)
 		delete(want, key)
-		if c.standingZone(key, uid) == nil || !c.parseValue(key, kv, have) {
+		if c.existingZone(key, uid) == nil || !c.parseValue(key, kv, have) {
 			return
 		}
 		if w == nil {

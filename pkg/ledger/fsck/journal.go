@@ -45,7 +45,7 @@ func (c *check) checkJournals() error {
 			if uid, _, _ := strings.Cut(key[len(room):], "/"); uid != of {
 				b.finish()
 				b, of, done[uid] = nil, uid, true
-				if z := c.standingZone(key, uid); z != nil {
+				if z := c.existingZone(key, uid); z != nil {
 					b = &back{check: c, zone: z, sets: defineRRsets(z.records, cuts[uid]), n: z.N, serial: z.Serial, header: z.Header,
 						state: sethash.State(z.State)}
 					c.checkContent(z, b.sets)
@@ -85,7 +85,7 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed: unnamed parts come from a server that lost a race.
+// readCondensed reads the condensed steps. Parts without a header come from a server that lost a race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -183,7 +183,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep returns the unmet expectation, or "".
+// undoStep undoes a step, and returns the unmet expectation, or "".
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

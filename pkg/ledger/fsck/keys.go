@@ -33,7 +33,7 @@ func (c *check) checkMembers() error {
 	}, func(have, want *law.Member) (Rule, bool) { return "I1", *have == *want })
 }
 
-// addClaim: a tenant's record by an underscore rule claims nothing (S4.14).
+// addClaim adds a record's claim. A tenant's record by an underscore rule claims nothing (S4.14).
 func (z *zone) addClaim(r *record) {
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
@@ -148,8 +148,8 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkWaiting asks the law, on facts from the objects, whether the next round would take in waiting objects (S2.7).
-// No other check asks the law. Waiting too long is owed, never damage: nothing wrong is served.
+// checkWaiting asks the law, on facts from the objects, whether a zone would adopt waiting objects in the next round
+// (S2.7). No other check asks the law. Waiting too long is owed, never damage: nothing wrong is served.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adopted == nil && c.ctx.Err() == nil {
@@ -164,7 +164,7 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
-// runLaw is not ok if facts contradict each other.
+// runLaw decides on facts of the model; not ok: they contradict each other.
 func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {
@@ -195,7 +195,7 @@ func (c *check) checkWaitingRecord(r *record) {
 	case !ok || p == nil:
 		c.reportDifference(c.isCovered(r), r.key, "I5", "not adopted", "facts that fit each other")
 	case p.Zone != nil:
-		c.reportOwed(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
+		c.reportPending(r.key, "S2.7", "not adopted", "adopted by zone %s/%s, which allows it", p.Zone.Namespace, p.Zone.Name)
 	case p.FQDN != r.fqdn || p.View != r.view:
 		c.reportDifference(c.isCovered(r), r.key, "S2.3", fmt.Sprintf("waits at %q %q", r.view, r.fqdn), "%q %q, where its zone would "+
 			"look for it", p.View, p.FQDN)
@@ -206,18 +206,17 @@ func (c *check) checkPending(z *zone) {
 	ask := zones.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending {
-		c.reportOwed(z.key, "S2.7", "pending", "not pending: its name is free, and a rule delegates it")
+		c.reportPending(z.key, "S2.7", "pending", "not pending: its name is free, and a rule delegates it")
 	}
 }
 
-// checkSerials: a last serial is not ahead of its zone's (S6.10).
 func (c *check) checkSerials() error {
-	stands := map[string]*zone{}
+	existing := map[string]*zone{}
 	for p, z := range c.names {
-		stands[c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})] = z
+		existing[c.layout.Key(law.Key{Kind: law.KindLastSerial, View: p.view, Name: p.fqdn})] = z
 	}
 	return eachKey(c, "serials", func(key, _ string, last *law.LastSerial) {
-		z := stands[key]
+		z := existing[key]
 		c.require(z == nil || !last.Serial.Ahead(z.Serial), key, "S6.10", fmt.Sprintf("serial %d", last.Serial), "none ahead of the zone's")
 	})
 }

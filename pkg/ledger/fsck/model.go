@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to the objects, with the few internal values that these do not determine, such as
-// works in progress.
+// model is the store according to the objects, with the few internal values that the objects do not determine, such
+// as works in progress.
 type model struct {
 	zones       map[string]*zone // by uid, with pending ones
 	objects     map[law.Ref]*zone
@@ -56,7 +56,7 @@ type unread struct {
 	behind map[string]int     // number of keys and records of each, by its key
 }
 
-// countUnread counts a key of an unreadable zone; false for other zones. at has the uid, and namespace and name if
+// countUnread counts a key of an unreadable zone; false: another zone. at has the uid, and namespace and name if
 // known.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]

@@ -96,10 +96,10 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves has the types that name nothing if a rule lists no others (S4.20).
+// proves has the types that reserve no name if a rule lists no others (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// namesOf returns the names literally given to namespaces (S4.20).
+// namesOf returns the names that a rule gives literally to its namespaces (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -136,8 +136,8 @@ func (z *zone) addNamed(r *rules.Rule) {
 	}
 }
 
-// findReserved returns the deepest name at or above a base name that rules give literally to others but not to the
-// namespace, else the apex (S4.20).
+// findReserved returns the deepest name at or above a base name that rules give literally to other namespaces but not
+// to this namespace, else the apex (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.named == nil {
 		z.named = map[name.Rel]map[string]bool{}
@@ -192,7 +192,7 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 // namedTypes are the types that a tenant gets only if a rule lists them: they change the answering servers (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
-// findKinds: S4.5 to S4.7, S4.12 to S4.14.
+// findKinds returns the kinds of rules that allow a record (S4.5 to S4.7, S4.12 to S4.14).
 func (z *zone) findKinds(r *record) (kinds []rules.Admission) {
 	own, zone, of := r.Namespace == z.Namespace, z.FQDN(), base(r.owner)
 	is, given := of == r.owner, z.rulesFor(r.Namespace)
@@ -287,7 +287,7 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside: at the same name, below a DNAME, at the apex, or at a wildcard (S5.6).
+// checkBeside reports data forbidden at the same name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {

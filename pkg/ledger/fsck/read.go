@@ -42,8 +42,8 @@ func (c *check) checkFormat() error {
 	if err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
 		c.reportDamage(key, "format", text, "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 	} else if have.Format < ledger.Format {
-		c.reportOwed(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, "+
-			"and other differences may follow from that", ledger.Format)
+		c.reportPending(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the "+
+			"store, and other differences may follow from that", ledger.Format)
 	}
 	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
 	for _, room := range layout.Rooms {
@@ -146,13 +146,13 @@ func (c *check) readOutbox() error {
 			c.require(z == nil || w.Ended != nil && z.Pending && z.Ending, key, "I4", "purges the keys of zone "+w.Purge,
 				"nothing purged: that zone exists")
 		}
-		c.reportOwed(key, "I4", w.Reason, "carried out")
+		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
 			// A removed zone has no mark. A work that only retries lists its first zone because the zone's namespace
 			// comes first; the first step that touches the zone sets the mark (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
-				marked := slices.ContainsFunc(z.holding.Works, func(s law.StandingWork) bool { return s.ID == w.ID })
+				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
 			}
 		}
@@ -201,8 +201,8 @@ func (c *check) readCuts() error {
 	})
 }
 
-// standingZone returns a key's zone; nil if missing: damage, unless a work purges the zone's keys.
-func (c *check) standingZone(key, uid string) *zone {
+// existingZone returns a key's established zone, or nil. A missing zone is damage, unless a work purges its keys.
+func (c *check) existingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {
 		return z

@@ -44,12 +44,12 @@ func TestRun_isCleanBeforeTheFirstStepOfARetry(t *testing.T) {
 			stop()
 			must.Succeed(t, free(s))
 			r := st.Fsck()
-			if !r.Clean() || r.Owed.Total == 0 {
+			if !r.Clean() || r.Pending.Total == 0 {
 				t.Errorf("%s", store.Text(r))
 			}
 			s.Run()
 			st.Settle()
-			if r = st.Fsck(); !r.Clean() || r.Owed.Total > 0 {
+			if r = st.Fsck(); !r.Clean() || r.Pending.Total > 0 {
 				t.Errorf("carried out:\n%s", store.Text(r))
 			}
 		})

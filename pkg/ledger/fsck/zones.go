@@ -62,7 +62,7 @@ func (c *check) checkName(z *zone) {
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})
-	says, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
+	isSettled, through, held := cond.Status == "True", s.SettledSerial == s.Serial, h.Held != nil
 	settled := fmt.Sprintf("settledSerial %d", s.SettledSerial)
 	c.require(held == (cond.Reason == v1alpha1.ReasonMassDeletion), z.key, "S7.5", "Settled "+cond.Reason, "a mass deletion: %t, as in "+
 		"names/", held)
@@ -72,8 +72,9 @@ func (c *check) checkSettled(z *zone) {
 	most := cmp.Or(d.Most, &law.Stock{Own: d.Own})
 	c.require(d.Since >= 0 && !slices.ContainsFunc(append(d.Least[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
-	c.require(works > 0 || held || says, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
-	c.require(works == 0 && !held || !says || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are pending", works)
+	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
+	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
+		"pending", works)
 	c.require(through || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }
@@ -143,7 +144,7 @@ func (c *check) checkCuts() error {
 	}
 	for e, d := range c.pendingCuts {
 		if !kept[e] { // a kept cut waits for the end of the hold
-			c.reportOwed(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
+			c.reportPending(c.layout.PendingCut(e.parent, e.child), "I4", fmt.Sprintf("parent %s/%s, child %s/%s", d.Parent.Namespace,
 				d.Parent.Name, d.Child.Namespace, d.Child.Name), "paid")
 		}
 	}

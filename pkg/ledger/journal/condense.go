@@ -20,18 +20,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// An unsettled zone is delivered with an earlier content; a starting server finds that by undoing the steps since. A
-// mass deletion holds a zone for days (S7.5), but the journal is bounded. So the oldest of these steps are condensed
+// An unsettled zone is delivered with an earlier content, in a mass deletion for days (S7.5). A starting server finds
+// that content by undoing the steps since, but the journal is bounded. So the oldest of these steps are condensed
 // into a single step, with at most the rows of the contents before and after, before they are trimmed. The last
 // included step stays in the journal, as the link to the next.
 //
 // The condensed step is stored in parts, valid only through the key that names them. Writes compare that key: if two
 // servers condense at once, the second fails. All servers make the same parts up to the same step.
 
-// condensedPart bounds a part's octets, but for another row.
+// condensedPart bounds the estimated octets of a part.
 const condensedPart = 256 << 10
 
-// Condensed is a condensed step's header: all of a zone since its delivered serial.
+// Condensed is the header of a condensed step: all steps of a zone since its delivered serial.
 type Condensed struct {
 	// From is the delivered serial, and State its content state.
 	From  serial.Serial `json:"f"`
@@ -39,7 +39,7 @@ type Condensed struct {
 	// Step has no rows and TTLs; they are in Parts parts.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
-	Octets int          `json:"o"`
+	Octets int          `json:"o"` // of all parts
 }
 
 // readCondensed returns a zone's header at *rev, and the revision of its key; c nil: nothing is condensed. *rev 0 is
@@ -85,7 +85,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 }
 
 // Condense adds the journal steps of z up to n to the condensed step. The result is the step before which the journal
-// may be trimmed; 0 if another server was ahead, or z has left its name since revision at.
+// may be trimmed; 0 if another server was faster, or z has left its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -129,21 +129,21 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	}
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
-	stands, err := jr.stillNamed(ctx, z, at)
-	if err != nil || stands == nil {
+	named, err := jr.stillNamed(ctx, z, at)
+	if err != nil || named == nil {
 		return 0, err
 	}
 	jr.Fault("condense")
 	for _, part := range partsOf(&step) {
 		value := layout.Encode(part)
-		done, err := jr.Client.Txn(ctx).If(*stands).Then(etcd.OpPut(jr.Layout.CondensedPart(zone, n, next.Parts), value)).Commit()
+		done, err := jr.Client.Txn(ctx).If(*named).Then(etcd.OpPut(jr.Layout.CondensedPart(zone, n, next.Parts), value)).Commit()
 		if err != nil || !done.Succeeded {
 			return 0, err
 		}
 		next.Parts, next.Octets = next.Parts+1, next.Octets+len(value)
 	}
 	key := jr.Layout.Condensed(zone)
-	done, err := jr.Client.Txn(ctx).If(*stands, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+	done, err := jr.Client.Txn(ctx).If(*named, etcd.RevisionIs(key, mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}

@@ -19,18 +19,18 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// An ended zone has no content, and its Records may have changed. But while the zone has the finalizer of Delivery,
-// its owners and journal stay, with the purge's outbox item, which has the header. They list every RRset that a
-// provider may have. No tenant writes them, and the zone is not created again before the purge.
+// An ended zone has no content. But while it has the finalizer of Delivery, its owners and journal stay, with the
+// purge's outbox item, which has the header. They list every RRset that a provider may have. No tenant writes them,
+// and the zone is not created again before the purge.
 
-// ErrDelivered: the rest of a purge waits until Delivery has withdrawn the zone.
+// ErrDelivered means that the rest of a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
 // Left lists an ended zone's RRsets that a provider may have.
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types without data, besides the header's: the RRsets at the end of the zone, and those
+	// Rows has owners and types without data, except the header's: the RRsets at the end of the zone, and those
 	// changed by steps.
 	Rows []content.Row
 }

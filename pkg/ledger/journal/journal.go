@@ -27,13 +27,12 @@ import (
 )
 
 // A provider that cannot list its RRsets learns from the journal which of them to remove (S8.6). No other key has
-// them, so the steps not confirmed by a Delivery stay, up to keptOctets. Views follow new steps, and a starting
-// server reads the Records. So few other steps are kept, or the changes of many zones would fill etcd: JournalSteps
-// for each zone, and at most JournalOctets of steps longer than longStep. A Record makes as many steps as its writer
-// likes, of up to about 200 KiB.
+// them, so the steps not confirmed by a Delivery stay, up to keptOctets. Few other steps are kept, or the changes of
+// many zones would fill etcd: JournalSteps for each zone, and at most JournalOctets if steps are longer than
+// longStep. A Record makes as many steps as its writer likes, of up to about 200 KiB.
 //
-// A server trims in the background to JournalSteps after writing half as many. It checks the octets after writing
-// JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal has up to half as many steps
+// A server trims in the background, to JournalSteps after writing half as many. It checks the octets after writing
+// JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal may have half as many steps
 // more, or twice the octets, and as many again for each further server that writes.
 const (
 	JournalSteps  = 100
@@ -42,8 +41,8 @@ const (
 	// trimPage steps are read at once, more if short. The longest take some megabytes.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// entryOctets for each entry of the zone, but at least twice JournalOctets, bound the steps kept for an
-	// unconfirmed Delivery. S9.1 counts more octets for each entry, so a tenant's quotas bound its journals too.
+	// A journal kept for an unconfirmed Delivery has up to entryOctets for each entry of the zone, but at least twice
+	// JournalOctets. S9.1 counts more octets for each entry, so a tenant's quotas bound its journals too.
 	entryOctets = 64
 )
 
@@ -74,14 +73,14 @@ type Journal struct {
 	Made              made
 }
 
-// Trimming is a process's state of a zone's journal.
+// Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
 	// condensed is the octets of the condensed step at the last trim.
 	condensed int
 	// written counts the steps since the last trim, octets (and long for long steps) those since the last check.
 	written, octets, long int
-	// done: this process has trimmed, and has deleted all keys before to since the name was created at revision
+	// done is set by the first trim. All keys before the key "to" were deleted since the name was created at revision
 	// named. A zone that ended and is back (S3.7) has the same uid, and counts its steps from the beginning.
 	running, done bool
 	to            string
@@ -125,19 +124,19 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal deletes old steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. With
-// weigh, all are bounded by octets. An unsettled zone's needed steps are condensed before deletion; the result is the
-// octets of the condensed step before. Two servers may trim at once: a Delivery created later needs no step before
-// the zone's serial at that time, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left
-// its name since rev.
+// trimJournal deletes old steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. If
+// weigh is true, octets bound all. An unsettled zone's needed steps are condensed first; the result is the former
+// octets of the condensed step. Two servers may trim at once: a Delivery created later needs no step before the
+// zone's serial at that time, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left its
+// name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
-	stands, err := jr.stillNamed(ctx, z, rev)
-	if err != nil || stands == nil {
+	named, err := jr.stillNamed(ctx, z, rev)
+	if err != nil || named == nil {
 		return 0, err
 	}
-	start := t.startKey(jr.Layout.Journal(zone), stands.GetCompare().GetCreateRevision())
+	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	var needs func(serial.Serial) bool
 	if jr.Holds(z) {
@@ -182,7 +181,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	}
 	for from, more := start, true; more && from < end; {
 		jr.Fault("trim-page")
-		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *stands); err != nil {
+		if from, more, err = etcd.DeletePage(ctx, jr.Client, from, end, *named); err != nil {
 			return condensed, err
 		}
 		t.mu.Lock()
@@ -213,7 +212,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
 	end := jr.Layout.Step(zone, oldest)
-	// Usually none is needed, as the last shows.
+	// Usually no step is needed, as the last step shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
@@ -242,8 +241,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key before which to trim: that of oldest, or later if the steps up to newest exceed most
-// octets. The step newest always stays.
+// weighSteps returns the key before which to trim: that of step oldest, or a later key if the steps up to newest have
+// more octets than most. Step newest always stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -265,7 +264,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered: a Delivery needs all steps from the earliest serial that a provider may have; nil: no step.
+// findUndelivered returns a test for the serials of steps needed by a Delivery: those from the earliest serial that a
+// provider may have; nil: none.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -308,18 +308,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns a zone's steps after the serial since up to step n, oldest first, and the content state at since, as
-// their proof. The error is ErrTrimmed if the journal does not reach back to since, or the zone never had that
-// serial.
+// Steps returns a zone's steps after the serial since, up to step n, oldest first, and as their proof the content
+// state at that serial. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is Steps at a revision, 0 for the present. Journal and condensed step are read at the same revision, or a
-// step could move from the first to the second in between. At the revision of the zone at step n they always fit. If
-// all is true, since is ignored, and the steps begin at the oldest serial with a known content state, or at the
-// creation of the zone.
+// StepsFrom is Steps at a revision; 0: the present. Journal and condensed step are read at the same revision, as a
+// step may move between them. At the revision of the zone at step n they fit. If all is true, the steps begin at the
+// oldest serial with a known content state, or at the creation of the zone.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -397,5 +395,5 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 	}
 }
 
-// ErrTrimmed: the journal does not reach back to the serial.
+// ErrTrimmed means that the journal does not reach back to the serial.
 var ErrTrimmed = errors.New("the journal no longer reaches back so far")

@@ -24,19 +24,19 @@ func TestMade_readsWhatIsStored(t *testing.T) {
 		t.Helper()
 		return must.Get(m.Read(key, value))(t)
 	}
-	ours, tx := of("us")
-	theirs, _ := of("them")
-	m.Put("a", ours, tx)
-	if read("a", ours) != tx {
+	local, tx := of("us")
+	remote, _ := of("them")
+	m.Put("a", local, tx)
+	if read("a", local) != tx {
 		t.Error("it is parsed again")
 	}
-	if got := read("a", theirs); got.Steps[0].By != "them" {
+	if got := read("a", remote); got.Steps[0].By != "them" {
 		t.Errorf("another one's value under the key is read as ours: %+v", got)
 	}
-	if got := read("b", ours); got == tx || got.Steps[0].By != "us" {
+	if got := read("b", local); got == tx || got.Steps[0].By != "us" {
 		t.Errorf("a key that was not put: %+v", got)
 	}
-	if _, err := m.Read("a", ours[1:]); err == nil {
+	if _, err := m.Read("a", local[1:]); err == nil {
 		t.Error("what is damaged is read")
 	}
 	long, longer := of(strings.Repeat("x", maxMadeOctets))
@@ -44,14 +44,14 @@ func TestMade_readsWhatIsStored(t *testing.T) {
 	if read("long", long) == longer {
 		t.Errorf("%d octets are remembered", len(long))
 	}
-	m.Put("roomy", append(make([]byte, 0, 10*maxMadeOctets), ours...), tx)
-	if have := m.values["roomy"].octets; cap(have) > 2*maxMadeOctets || string(have) != string(ours) {
+	m.Put("roomy", append(make([]byte, 0, 10*maxMadeOctets), local...), tx)
+	if have := m.values["roomy"].octets; cap(have) > 2*maxMadeOctets || string(have) != string(local) {
 		t.Errorf("%d octets are remembered in %d", len(have), cap(have))
 	}
 	for i := range 2 * maxMade {
-		m.Put(fmt.Sprint(i), ours, tx)
+		m.Put(fmt.Sprint(i), local, tx)
 	}
-	if read("a", ours) == tx || read(fmt.Sprint(maxMade), ours) != tx || len(m.values) > maxMade {
+	if read("a", local) == tx || read(fmt.Sprint(maxMade), local) != tx || len(m.values) > maxMade {
 		t.Errorf("not the last %d are remembered: %d are", maxMade, len(m.values))
 	}
 }

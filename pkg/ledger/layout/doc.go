@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layout has the keys of the store in etcd, and the encoding of internal values.
+// Package layout makes and parses the keys of the store in etcd, and encodes internal values.
 //
 // Objects have the keys of Kubernetes' storage: <prefix>/kubi.zone/zones/, <prefix>/bind9.kubi.zone/bind9clusters/ and
 // so on. Internal keys are under <prefix>/ledger/, outside every prefix that a watch of the API follows. Names in keys
@@ -29,7 +29,7 @@
 // Zone object: a compare of the Zone proves all of them (I5). debts/, withdrawn/, names/ and outbox/ are compared by
 // their own revisions. (2) Each Parse function inverts the function of its key.
 //
-// Package layout knows nothing of transactions, clients or time: it only makes strings.
+// Out of scope: transactions, clients and time.
 //
 // A new kind of key needs a law.Kind (law/keys.go) if decisions read it; Keys.Key, DecodeFact and, for a range,
 // IsRange; Rooms; ZoneRooms, among the first OwnRooms unless Delivery needs it; the tables above and in package

@@ -22,7 +22,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add adds a step of at most most octets, and returns its octets.
+// Add appends a step and returns its octets; not ok: they are more than most.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)
@@ -47,7 +47,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 
 func (j *JournalValue) Last() uint64 { return j.Steps[len(j.Steps)-1].N }
 
-// Value returns the encoded transaction, and no step can be added any more.
+// Value returns the encoded transaction. No step can be added afterwards.
 func (j *JournalValue) Value(settled bool) []byte {
 	j.buf.WriteByte(']')
 	if settled {

@@ -53,9 +53,9 @@ func TestJournalValue_isTheTransaction(t *testing.T) {
 // Values survive the round trip, and no octet is escaped as six.
 func TestEncode_isPlain(t *testing.T) {
 	for _, text := range []string{"", "plain", "<", `\u003c`, `\\u003c`, `"<" \\ > & \u0026`, strings.Repeat("<", 1000)} {
-		value := law.StandingWork{ID: text}
+		value := law.CascadeMark{ID: text}
 		data := Encode(value)
-		var back law.StandingWork
+		var back law.CascadeMark
 		if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, value) {
 			t.Errorf("%q became %s and then %q: %v", text, data, back.ID, err)
 		}

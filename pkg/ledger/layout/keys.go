@@ -14,7 +14,7 @@ import (
 
 // Keys makes and parses the keys in etcd.
 type Keys struct {
-	// Prefix is the server's, without a trailing slash: "/registry/kubizone".
+	// Prefix is the prefix of all keys, without a trailing slash: "/registry/kubizone".
 	Prefix string
 }
 
@@ -79,8 +79,8 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config returns the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked returns the key by which a server asks the others for the next commit at a zone. A request overwrites the
-// last, at the cost of time only.
+// Asked returns the key by which a server asks the others for the next commit at a zone. Each request overwrites the
+// last, which costs only time.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -168,7 +168,7 @@ var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is the number of the first ZoneRooms, purged while an ended zone is still delivered.
+// OwnRooms is the number of ZoneRooms, from the first, purged while an ended zone is still delivered.
 const OwnRooms = 6
 
 // Journal returns the prefix of a zone's journal, and Step a transaction's key by the last step.
@@ -261,7 +261,7 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves: the Record moves between zones.
+	// Moves is set while the Record moves between zones.
 	Moves bool `json:"m,omitempty"`
 	// KeptOut is the namespace that held the name.
 	KeptOut string `json:"k,omitempty"`
@@ -321,12 +321,12 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// Estimated octets: namesOctets of internal keys with the name of a Record or Zone, stepsOctets of a journal of small
-// changes, within JournalSteps and JournalOctets of package journal.
+// Estimated octets: namesOctets for internal keys with the name of a Record or Zone, stepsOctets for a journal of
+// small changes, within JournalSteps and JournalOctets of package journal.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
-	// dataOctets for each value of a Record in its owner fact, however short.
+	// dataOctets is for each value of a Record in its owner fact, however short.
 	dataOctets = 80
 )
 
@@ -350,10 +350,10 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock returns the key of the migrations' lock: not internal, and never encrypted.
+// MigrationLock returns the key of the migrations' lock, which is not internal and never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// LeaderLock returns the key of the lock of the server that confirms Records; as MigrationLock.
+// LeaderLock returns the key of the lock of the server that confirms Records, never encrypted either.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
 // WaitingValue returns the value of Waiting's keys; moves as in law.Waiting.

@@ -42,8 +42,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns a secondary's report in a status write (S6.11), or nil. The API allows a status.serial for this
-// purpose only.
+// behindOf returns the serial of a secondary that is ahead, as reported by a status write (S6.11), or nil. The API
+// allows a change of status.serial for this purpose only.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
@@ -55,7 +55,7 @@ func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	return b
 }
 
-// DelegationAsk is ZoneAsk for a Delegation.
+// DelegationAsk returns the request of a Delegation write, like ZoneAsk.
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationAsk, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}

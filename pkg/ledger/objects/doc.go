@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objects converts between API objects and the law: requests from a Zone, Record or Delegation (LawZone,
-// LawRecord, DelegationRule), the stored form of objects (ObjectCodec), and decisions in their status (Placer).
+// Package objects converts API objects to requests of package law (LawZone, LawRecord, DelegationRule), objects to
+// their stored form and back (ObjectCodec), and decisions to status (Placer).
 //
 // Promises. (1) A value made from a stored object depends on nothing else: no clock, no other object. (2) Each
 // condition written by a Placer has the generation at which it was observed. (3) The law gets every field of a spec,
 // or fields_test.go says why not.
 //
-// Package objects does not know keys, transactions or queues.
+// Out of scope: keys, transactions and queues.
 //
 // Read first: object.go.
 package objects

@@ -75,7 +75,6 @@ func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (ru
 	return runtime.Decode(c.Codec, data)
 }
 
-// decrypt: an encrypted value is bound to its key, as in etcd3's store.
 func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]byte, error) {
 	if c.Transformer == nil {
 		return data, nil
@@ -84,7 +83,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// LawZone returns a stored object's zone.
+// LawZone converts a stored Zone for the law.
 func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
 	spec, err := ZoneSpec(o)
 	if err != nil {
@@ -289,7 +288,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// LawRecord returns an object's record. An error names the field that does not parse.
+// LawRecord converts a Record for the law. An error names the field that does not parse.
 func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	r, err := RecordWithoutData(o)
 	if err != nil {
@@ -315,7 +314,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData is LawRecord without values. The only error is a type that does not parse.
+// RecordWithoutData is LawRecord without values. It fails only if the type does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -331,7 +330,8 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Adopted returns a stored record's contribution, or where it waits; the other is nil.
+// Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is
+// nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -564,7 +564,7 @@ func parentLabel(namespace, object string) string {
 	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Moving reports whether the record has left a zone for another and not arrived.
+// Moving reports whether the record has left a zone, and the next has not adopted it yet.
 func Moving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
@@ -595,14 +595,14 @@ func isNamed(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update leaves all fields that determine the record's zone (S2.1).
+// SamePlace reports whether an update keeps all fields that determine the record's zone (S2.1).
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
 		apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef)
 }
 
-// SameContent reports whether an update leaves the spec but for the description.
+// SameContent reports whether an update keeps the spec, except for the description.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false
@@ -616,7 +616,7 @@ func SameContent(before, after *v1alpha1.Record) bool {
 type Placer struct {
 	Now          func() time.Time
 	DefaultClass func(namespace, view string) bool // nil: no default class
-	NameServers  func(*v1alpha1.Zone) bool         // nil: none has name servers
+	NameServers  func(*v1alpha1.Zone) bool         // nil: no class has name servers
 }
 
 func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {

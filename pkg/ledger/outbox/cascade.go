@@ -23,41 +23,41 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// carryOut processes the rest of a work, and deletes its item at the end. A new server, slice or window continues
-// after the cursor.
-func (box *Outbox) carryOut(ctx context.Context, s *standing) error {
-	if s.Work.Left != "" && box.Terminates(s.Work.Left) {
+// processWork processes the rest of a work, and deletes its item at the end. It continues after the cursor, also on
+// another server.
+func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
+	if s.Work.Left != "" && ob.Terminates(s.Work.Left) {
 		return nil
 	}
 	for s.beginWork(); ; s.beginWork() {
 		if !s.hasBegun() {
-			if err := box.takeIn(ctx, s); err != nil {
+			if err := ob.decideDelegations(ctx, s); err != nil {
 				return err
 			}
-			if err := box.reparentZones(ctx, s); err != nil {
+			if err := ob.reparentZones(ctx, s); err != nil {
 				return err
 			}
 		}
-		if err := box.decideFound(ctx, s); err != nil {
+		if err := ob.decideFound(ctx, s); err != nil {
 			return err
 		}
-		if through, err := box.finishWork(ctx, s); err != nil || through {
+		if through, err := ob.finishWork(ctx, s); err != nil || through {
 			return err
 		}
 	}
 }
 
-// decideFound decides first the moving Records. Then the zones are unlocked, so that waiting Records do not prolong
-// the lock (S2.11).
-func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
+// decideFound decides the moving Records, then unlocks the zones, and then decides the rest, so that waiting Records
+// do not prolong the lock (S2.11).
+func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
-			if err := box.decideWindows(ctx, s); err != nil {
+			if err := ob.decideWindows(ctx, s); err != nil {
 				return err
 			}
 			for _, place := range s.Work.Zones {
-				box.mem.Fault("cascade-unlock")
-				if err := box.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+				ob.mem.Fault("cascade-unlock")
+				if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 					return func(seen *law.Seen) law.Outcome { return zones.DecideUnlocked(seen, place, s.Work.ID) }, nil
 				}); err != nil {
 					return err
@@ -66,37 +66,37 @@ func (box *Outbox) decideFound(ctx context.Context, s *standing) error {
 		}
 		s.cursor = law.Cursor{Times: s.cursor.Times, Moved: true}
 	}
-	if err := box.decideMended(ctx, s); err != nil {
+	if err := ob.decideRepaired(ctx, s); err != nil {
 		return err
 	}
-	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && box.isGaining(s.Work.View, s.Work.Scans[0].Name) {
+	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && ob.isGaining(s.Work.View, s.Work.Scans[0].Name) {
 		return nil // leave the name to the cascade that brings Records there
 	}
-	return box.decideWindows(ctx, s)
+	return ob.decideWindows(ctx, s)
 }
 
-func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
+func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	for more := true; more; {
-		w, err := box.findWindow(ctx, s)
+		w, err := ob.findWindow(ctx, s)
 		if err != nil {
 			return err
 		}
 		more = w.more
 		for found := w.found; len(found) > 0; {
-			began, clients, n := time.Now(), box.com.Clients.Load(), 1
+			began, clients, n := time.Now(), ob.com.Clients.Load(), 1
 			if found[0].letter == layout.WaitingZone {
-				box.mem.Fault("cascade-step")
-				box.mem.Stats.CascadeSteps.Add(1)
-				err = box.decideZone(ctx, &s.Item, found[0].Ref, box.askPending)
+				ob.mem.Fault("cascade-step")
+				ob.mem.Stats.CascadeSteps.Add(1)
+				err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
 			} else {
-				n = min(len(found), box.stepsAtOnce(&s.Work))
-				err = box.decideRecords(ctx, s, found[:n])
+				n = min(len(found), ob.stepsAtOnce(&s.Work))
+				err = ob.decideRecords(ctx, s, found[:n])
 			}
 			if err != nil {
 				return err
 			}
 			s.cursor, found = w.cursorAt(found[n-1]), found[n:]
-			paused, err := box.betweenGoes(ctx, s, began, clients)
+			paused, err := ob.betweenGoes(ctx, s, began, clients)
 			if err != nil {
 				return err
 			}
@@ -108,28 +108,28 @@ func (box *Outbox) decideWindows(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// finishWork ends a work, each part in a transaction: withdrawals, marks at the zones, then the purge. The item goes
-// with the last part (I4); not through: the item was extended.
-func (box *Outbox) finishWork(ctx context.Context, s *standing) (through bool, err error) {
+// finishWork ends a work in parts, each a transaction: withdrawals, marks at the zones, then the purge. The last
+// deletes the item (I4). through is false if the item was extended.
+func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
 		if purges && len(s.Work.Zones) == 0 && len(s.Work.Releases) == 0 {
-			if err := box.purgeKeys(ctx, s); err != nil {
+			if err := ob.purgeKeys(ctx, s); err != nil {
 				return false, err
 			}
 			purges = false
 		}
-		if last, err := box.endPart(ctx, s, purges); err != nil || last {
+		if last, err := ob.endPart(ctx, s, purges); err != nil || last {
 			return last, err
 		}
 	}
 	return false, nil
 }
 
-// endPart: with purges, this part is not the last.
-func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last bool, err error) {
+// endPart commits a part. If purges is true, it is not the last.
+func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last bool, err error) {
 	rest := s.Work
-	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: box.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
+	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: ob.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
 	var at *law.Place
 	switch n := len(rest.Zones); {
 	case len(rest.Releases) > 0:
@@ -139,12 +139,12 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 		at, rest.Zones = &s.Work.Zones[n-1], slices.Clone(rest.Zones[:n-1])
 		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideThrough(seen, *at, s.Work.ID) }
 	case rest.Ended != nil:
-		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideEnded(seen, &s.Work, box.mem.Now().Unix()) }
+		w.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideEnded(seen, &s.Work, ob.mem.Now().Unix()) }
 	default:
 		w.Ask = func(*law.Seen) law.Outcome { return law.Outcome{Plan: &law.Plan{}} }
 	}
 	if at = cmp.Or(at, s.Work.Ended); at != nil {
-		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, box.mem.Layout.Zone(at.Namespace, at.Name)
+		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
 	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // for a trial, the next round tries the damaged records
@@ -158,13 +158,13 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 		}
 		return &op, nil, nil
 	}
-	box.mem.Fault("cascade-finish")
-	out, err := box.com.Commit(ctx, w)
+	ob.mem.Fault("cascade-finish")
+	out, err := ob.com.Commit(ctx, w)
 	switch {
 	case err != nil:
 		return false, err
 	case !out.OK:
-		return false, s.Refresh(ctx, box.mem)
+		return false, s.Refresh(ctx, ob.mem)
 	case last && leaves:
 		return false, fmt.Errorf("%d records are left out: %w", len(s.damaged), facts.ErrDamaged)
 	}
@@ -172,17 +172,17 @@ func (box *Outbox) endPart(ctx context.Context, s *standing, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes a removed zone's internal keys, page by page. No zone has the work's mark any more, so no
-// decision reads these keys.
-func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
+// purgeKeys deletes a removed zone's internal keys in pages. No zone has the work's mark any more, so no decision
+// reads these keys.
+func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // not again after an interruption
 		next := s.Work
 		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damaged
-		if err := s.rewriteItem(ctx, box, next); err != nil {
+		if err := s.rewriteItem(ctx, ob, next); err != nil {
 			return err
 		}
 	}
-	waits, err := box.waitsForDelivery(ctx, s)
+	waits, err := ob.waitsForDelivery(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -191,18 +191,18 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 		rooms = layout.ZoneRooms[:layout.OwnRooms]
 	}
 	for _, room := range rooms {
-		from := box.mem.Layout.Room(room) + s.Work.Purge + "/"
+		from := ob.mem.Layout.Room(room) + s.Work.Purge + "/"
 		end := clientv3.GetPrefixRangeEnd(from)
 		for more := true; more; {
 			began := time.Now()
-			if from, more, err = etcd.DeletePage(ctx, box.mem.Client, from, end); err != nil {
+			if from, more, err = etcd.DeletePage(ctx, ob.mem.Client, from, end); err != nil {
 				return err
 			}
-			box.mem.Fault("purge-page")
+			ob.mem.Fault("purge-page")
 			if !more {
 				break
 			}
-			if _, err := box.betweenGoes(ctx, s, began, 0); err != nil { // 0: pause as if clients wrote
+			if _, err := ob.betweenGoes(ctx, s, began, 0); err != nil { // 0: pause as if clients wrote
 				return err
 			}
 		}
@@ -213,10 +213,10 @@ func (box *Outbox) purgeKeys(ctx context.Context, s *standing) error {
 	return nil
 }
 
-func (box *Outbox) waitsForDelivery(ctx context.Context, s *standing) (bool, error) {
+func (ob *Outbox) waitsForDelivery(ctx context.Context, s *workState) (bool, error) {
 	if s.Work.Ended == nil || s.Work.Had == nil {
 		return false, nil
 	}
-	o, _, err := box.mem.ReadZone(ctx, s.Work.Ended.Namespace, s.Work.Ended.Name)
-	return err == nil && o != nil && string(o.UID) == s.Work.Purge && box.jr.Holds(o), err
+	o, _, err := ob.mem.ReadZone(ctx, s.Work.Ended.Namespace, s.Work.Ended.Name)
+	return err == nil && o != nil && string(o.UID) == s.Work.Purge && ob.jr.Holds(o), err
 }

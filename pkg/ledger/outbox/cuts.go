@@ -26,11 +26,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// PayNow counts the pending cuts of a write before the answer, so that the client sees new name servers in the
+// CountCuts counts the pending cuts of a write before the answer, so that the client sees new name servers in the
 // parent. After an error, sweepCuts counts them later (I4).
-func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
+func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
-		if err := box.payCut(ctx, d); err != nil {
+		if err := ob.countCut(ctx, d); err != nil {
 			klog.FromContext(ctx).V(2).Info("the name servers of a child zone are counted later",
 				"parent", d.Parent.Namespace+"/"+d.Parent.Name,
 				"child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
@@ -38,67 +38,68 @@ func (box *Outbox) PayNow(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// payCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each later change
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each later change
 // of the child puts the pending cut again, so the cut's revision is compared.
-func (box *Outbox) payCut(ctx context.Context, d law.PendingCut) (err error) {
-	defer box.com.Recover(ctx, nil, &err)
-	cutKey := box.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
+func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
+	defer ob.com.Recover(ctx, nil, &err)
+	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
 	// Callers that count the same cut lock before they read: otherwise all would read, and all but the first fail.
-	unlock, err := box.com.LockKey(ctx, cutKey)
+	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	for {
-		r, err := box.mem.Client.Get(ctx, cutKey)
+		r, err := ob.mem.Client.Get(ctx, cutKey)
 		if err != nil || len(r.Kvs) == 0 {
 			return err
 		}
-		item, err := box.findGaining(ctx, d)
+		item, err := ob.findGaining(ctx, d)
 		if err != nil {
 			return err
 		}
-		ask := records.CutAsk{Owed: d, Now: box.mem.Now(), By: commit.User(ctx)}
+		ask := records.CutAsk{Pending: d, Now: ob.mem.Now(), By: commit.User(ctx)}
 		if item != nil {
 			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
 		// Read the child's hosts outside of the parent's queue, so that other writers do not wait for the reads.
-		parent, kept, err := box.countCut(ctx, &ask)
+		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
 			return err
 		}
-		ask.Own = (ask.Own || d.Own) && !box.Terminates(d.Parent.Namespace)
-		w := box.cutWrite(ask, parent)
+		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
+		w := ob.cutWrite(ask, parent)
 		w.Key, w.Expected, w.Item = cutKey, r.Kvs[0].ModRevision, item
-		switch out, err := box.com.Commit(ctx, w); {
+		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
 		case err != nil:
 			return err
 		case out.OK:
-			box.PayNow(ctx, w.Plan.PendingCuts) // the parent's hold may have ended
+			ob.CountCuts(ctx, w.Plan.PendingCuts) // the parent's hold may have ended
 			return nil
 		}
 	}
 }
 
-// cutWrite's error is commit.ErrThrough if the parent has another name by then.
-func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
-	d := ask.Owed
+// cutWrite returns the write that counts a cut. Its error is commit.ErrThrough if the parent has another name by
+// then.
+func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
+	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
-		Hint: box.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
+		Hint: ob.mem.Layout.Zone(d.Parent.Namespace, d.Parent.Name)}
 	w.Ask = func(seen *law.Seen) law.Outcome {
 		key := law.ZoneKey(d.Parent.Namespace, d.Parent.Name)
 		p, ok := seen.Get(key)
 		if !ok {
 			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 		}
-		if ask.Parent, _ = p.(*law.Zone); !parentStands(ask.Parent, d) {
+		if ask.Parent, _ = p.(*law.Zone); !parentExists(ask.Parent, d) {
 			return law.Outcome{Plan: &law.Plan{}} // the parent's keys are purged with it
 		}
 		return records.DecideCut(seen, ask)
 	}
 	w.Primary = func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
-		if parentStands(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
+		if parentExists(ask.Parent, d) && (parent == nil || parent.FQDN() != ask.Parent.FQDN()) {
 			return nil, nil, commit.ErrThrough
 		}
 		op := clientv3.OpDelete(w.Key)
@@ -107,13 +108,13 @@ func (box *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write 
 	return w
 }
 
-func parentStands(parent *law.Zone, d law.PendingCut) bool {
+func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
 // findGaining returns the item of the cascade that moves the parent's records to the child of a pending cut, or nil.
-func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
-	h := box.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
+func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
+	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
 		return nil, nil
 	}
@@ -122,23 +123,23 @@ func (box *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.I
 		if w.Losing != d.Parent.UID {
 			continue
 		}
-		if err := item.Refresh(ctx, box.mem); !errors.Is(err, commit.ErrThrough) {
+		if err := item.Refresh(ctx, ob.mem); !errors.Is(err, commit.ErrThrough) {
 			return item, err
 		}
 	}
 	return nil, nil
 }
 
-// countCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. A kept cut
-// stays pending until the end of the child's hold, which counts the cut.
-func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
-	parent, err = box.mem.ZoneAt(ctx, box.mem.Layout.Zone(ask.Owed.Parent.Namespace, ask.Owed.Parent.Name))
-	if err != nil || !parentStands(parent, ask.Owed) {
+// readCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. If kept is
+// true, the cut stays pending until the end of the child's hold.
+func (ob *Outbox) readCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
+	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
+	if err != nil || !parentExists(parent, ask.Pending) {
 		return nil, false, err
 	}
-	child := ask.Owed.Child
+	child := ask.Pending.Child
 	ask.Own = child.Namespace == parent.Namespace
-	z, h, err := box.readChild(ctx, child)
+	z, h, err := ob.readChild(ctx, child)
 	if err != nil || h == nil {
 		return parent, false, err
 	}
@@ -147,7 +148,7 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 		return parent, false, nil
 	}
 	if h.Held != nil {
-		counted, err := box.readFact(ctx, law.CutKey(parent.UID, h.UID))
+		counted, err := ob.readFact(ctx, law.CutKey(parent.UID, h.UID))
 		cut, _ := counted.(*law.CountedCut)
 		if err != nil || h.KeepsCut(cut) {
 			return parent, true, err
@@ -157,7 +158,7 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 	at := map[name.Rel][]content.RRset{}
 	sets := content.Cut(parent.FQDN(), z.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 		if _, ok := at[owner]; !ok && err == nil {
-			at[owner], err = box.setsAt(ctx, child.UID, owner)
+			at[owner], err = ob.setsAt(ctx, child.UID, owner)
 		}
 		i := slices.IndexFunc(at[owner], func(s content.RRset) bool { return s.Type == t })
 		if i < 0 {
@@ -171,8 +172,8 @@ func (box *Outbox) countCut(ctx context.Context, ask *records.CutAsk) (parent *l
 	return parent, false, err
 }
 
-func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
-	object, _, err := box.mem.ReadZone(ctx, child.Namespace, child.Name)
+func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law.Holding, error) {
+	object, _, err := ob.mem.ReadZone(ctx, child.Namespace, child.Name)
 	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
 		return nil, nil, err
 	}
@@ -180,7 +181,7 @@ func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *la
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := box.readFact(ctx, law.HoldingKey(z.View, z.FQDN()))
+	v, err := ob.readFact(ctx, law.HoldingKey(z.View, z.FQDN()))
 	h, _ := v.(*law.Holding)
 	if h == nil || h.UID != child.UID {
 		return nil, nil, err
@@ -188,13 +189,13 @@ func (box *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *la
 	return z, h, err
 }
 
-func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
-	_, err = etcd.Scan(ctx, box.mem.Client, box.mem.Layout.MembersBelow(zone, owner)+"/", "", 0, func(kv *mvccpb.KeyValue) error {
-		_, _, ns, object, err := box.mem.Layout.ParseMember(string(kv.Key))
+func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets []content.RRset, err error) {
+	_, err = etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.MembersBelow(zone, owner)+"/", "", 0, func(kv *mvccpb.KeyValue) error {
+		_, _, ns, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
 		if err != nil {
 			return err
 		}
-		o, _, err := box.mem.ReadRecord(ctx, ns, object)
+		o, _, err := ob.mem.ReadRecord(ctx, ns, object)
 		if err != nil || o == nil {
 			return err
 		}
@@ -210,8 +211,8 @@ func (box *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (set
 
 // sweepCuts counts the cuts left by a crash or timeout. A new cut is left to its writer, except in a server's first
 // sweep.
-func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
-	return box.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
+	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut
 		if err := layout.Decode(kv.Value, &d); err != nil {
 			klog.FromContext(ctx).Error(err, "a pending cut does not parse; run kubizone fsck", "key", string(kv.Key))
@@ -220,8 +221,8 @@ func (box *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 		if last != nil && known < sweepEvery {
 			return
 		}
-		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // the writer would have paid
-		if err := box.payCut(by, d); err != nil {
+		by := etcd.PaidBy(ctx, etcd.Payer{Namespace: d.Child.Namespace, Weight: 1}) // as for the writer
+		if err := ob.countCut(by, d); err != nil {
 			klog.FromContext(ctx).Error(err, "counting a delegated zone's name servers failed; it is tried again",
 				"parent", d.Parent.Namespace+"/"+d.Parent.Name, "child", d.Child.Namespace+"/"+d.Child.Name)
 		}

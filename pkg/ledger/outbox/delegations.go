@@ -24,15 +24,15 @@ import (
 
 // DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the object to be stored;
 // nil: deleted.
-func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
+func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
 	if spec == nil {
 		spec, of = ask.Before, before
 	}
 	placed = new(*v1alpha1.Delegation)
-	tx = box.com.WriteOf("delegations", of, expected)
-	tx.Hint = box.mem.Layout.Zone(ask.Namespace, spec.Zone)
+	tx = ob.com.WriteOf("delegations", of, expected)
+	tx.Hint = ob.mem.Layout.Zone(ask.Namespace, spec.Zone)
 	tx.Ask = func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) }
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		*placed = nil
@@ -41,12 +41,12 @@ func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1
 			return &op, nil, nil
 		}
 		o := after.DeepCopy()
-		box.placer.PlaceDelegation(o, plan.Delegation)
+		ob.placer.PlaceDelegation(o, plan.Delegation)
 		if ask.Cascade && plan.Zone == nil && apiequality.Semantic.DeepEqual(o.Status, after.Status) {
 			plan.Orphan, plan.OrphanBefore = nil, nil
 			return nil, nil, nil
 		}
-		data, err := box.mem.Delegations.Encode(ctx, tx.Key, o)
+		data, err := ob.mem.Delegations.Encode(ctx, tx.Key, o)
 		*placed = o
 		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
@@ -57,20 +57,20 @@ func (box *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1
 // takenAtOnce bounds parallel decisions. A removed zone's Delegations do not depend on each other.
 const takenAtOnce = 8
 
-// takeIn decides again a removed zone's Delegations, those waiting for a zone, and those for which a zone had no
-// room. Candidates are collected afterwards, as the new rules decide them.
-func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
+// decideDelegations decides again a removed zone's Delegations, those waiting for a zone, and those for which a zone
+// had no room. Candidates are collected afterwards, as the new rules decide them.
+func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
 		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
 			continue
 		}
-		names, err := box.delegationsOf(ctx, s.Work.Purge, "") // none unless a zone is removed
+		names, err := ob.delegationsOf(ctx, s.Work.Purge, "") // none unless a zone is removed
 		if err != nil {
 			return err
 		}
-		waiting := box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
-		if _, err := etcd.Scan(ctx, box.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
+		waiting := ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingDelegation + "/"
+		if _, err := etcd.Scan(ctx, ob.mem.Client, waiting, "", 0, func(kv *mvccpb.KeyValue) error {
 			_, _, name, _ := layout.WaitingObject(string(kv.Key))
 			names = append(names, name)
 			return nil
@@ -84,12 +84,12 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)
 			for _, name := range some {
-				group.Go(func() error { return box.reconsiderDelegation(within, scan.Target.Namespace, name, covered) })
+				group.Go(func() error { return ob.reconsiderDelegation(within, scan.Target.Namespace, name, covered) })
 			}
 			if err := group.Wait(); err != nil {
 				return err
 			}
-			if err := s.renewLease(ctx, box); err != nil {
+			if err := s.renewLease(ctx, ob); err != nil {
 				return err
 			}
 		}
@@ -98,8 +98,8 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 		return nil
 	}
 	for _, place := range s.Work.Zones {
-		box.mem.Fault("cascade-taken-in")
-		if err := box.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+		ob.mem.Fault("cascade-taken-in")
+		if err := ob.decideZone(ctx, &s.Item, place.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 			return func(seen *law.Seen) law.Outcome { return zones.DecideTakenIn(seen, place, s.Work.ID) }, nil
 		}); err != nil {
 			return err
@@ -108,14 +108,14 @@ func (box *Outbox) takeIn(ctx context.Context, s *standing) error {
 	return nil
 }
 
-func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
+func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (names []string, err error) {
 	key := law.RulesKey(zone, namespace)
-	prefix := box.mem.Layout.Key(key)
+	prefix := ob.mem.Layout.Key(key)
 	var opts []clientv3.OpOption
 	if namespace != "" {
 		opts = append(opts, clientv3.WithRange(prefix+"\x00")) // a single key
 	}
-	_, err = etcd.Scan(ctx, box.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(key, kv.Value)
 		if rules, _ := v.(*law.NamespaceRules); err == nil {
 			for _, r := range rules.List {
@@ -128,10 +128,11 @@ func (box *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (n
 	return slices.Compact(names), err
 }
 
-// reconsiderDelegation: covered if the names under the rules are decided later anyway.
-func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
+// reconsiderDelegation decides a Delegation again. covered is true if the names under its rules are decided later
+// anyway.
+func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
-		o, mod, err := box.readDelegation(ctx, namespace, name)
+		o, mod, err := ob.readDelegation(ctx, namespace, name)
 		if err != nil || o == nil {
 			return err
 		}
@@ -139,23 +140,23 @@ func (box *Outbox) reconsiderDelegation(ctx context.Context, namespace, name str
 		if err != nil {
 			return err
 		}
-		ask.Now, ask.WorkID, ask.Terminating = box.mem.Now(), etcd.NewID(), box.Terminates(ask.Namespace)
+		ask.Now, ask.WorkID, ask.Terminating = ob.mem.Now(), etcd.NewID(), ob.Terminates(ask.Namespace)
 		ask.Cascade, ask.Covered = true, covered
-		tx, _ := box.DelegationTx(ask, o, o, mod)
-		if out, err := box.com.Commit(ctx, tx); err != nil || out.OK {
+		tx, _ := ob.DelegationTx(ask, o, o, mod)
+		if out, err := ob.com.Commit(ctx, tx); err != nil || out.OK {
 			return err
 		}
 	}
 }
 
-func (box *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
-	key := box.mem.Layout.Delegation(namespace, name)
-	r, err := box.mem.Client.Get(ctx, key)
+func (ob *Outbox) readDelegation(ctx context.Context, namespace, name string) (*v1alpha1.Delegation, int64, error) {
+	key := ob.mem.Layout.Delegation(namespace, name)
+	r, err := ob.mem.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, 0, err
 	}
 	o, mod := &v1alpha1.Delegation{}, r.Kvs[0].ModRevision
-	if err := box.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, mod, o); err != nil {
+	if err := ob.mem.Delegations.Decode(ctx, key, r.Kvs[0].Value, mod, o); err != nil {
 		return nil, 0, fmt.Errorf("%s cannot be read: %w", key, err)
 	}
 	return o, mod, nil

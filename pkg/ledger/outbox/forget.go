@@ -41,14 +41,14 @@ type forgettable struct {
 // clock a year ahead for a minute would remove all serials, and a zone created again would begin behind its
 // secondaries. The first server that kept a serial for KeepsFor subtracts KeepsFor from the time left, and the others
 // restart at the new revision, so the time counted never exceeds the time passed.
-func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
+func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
 	var ops []clientv3.Op
 	write := func(key string, mod int64, op clientv3.Op) {
 		cmps, ops = append(cmps, etcd.RevisionIs(key, mod)), append(ops, op)
 	}
-	seen := box.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+	seen := ob.sweepRoom(ctx, "serials", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var last law.LastSerial
 		if layout.Decode(kv.Value, &last) != nil {
 			return // fsck reports it
@@ -65,13 +65,13 @@ func (box *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	})
 	for _, left := range by {
 		slices.SortFunc(left, func(x, y forgettable) int { return cmp.Compare(x.left, y.left) })
-		for _, f := range left[:max(0, len(left)-box.maxLeftBy)] {
+		for _, f := range left[:max(0, len(left)-ob.maxLeftBy)] {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
 	for n := 0; n < len(ops); n += sweptAtOnce { // keys changed meanwhile wait for the next sweep
 		end := min(len(ops), n+sweptAtOnce)
-		_, _ = box.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
+		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
 	}
 	return seen
 }
@@ -86,12 +86,12 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, and unnamed parts. A removed zone's work purges the
-// zone's. Steps condensed meanwhile wait for the next sweep.
-func (box *Outbox) SweepCondensed(ctx context.Context) error {
+// SweepCondensed deletes the condensed steps of settled zones, and unnamed parts. A removed zone's steps are left to
+// the purge. Steps condensed meanwhile wait for the next sweep.
+func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
-	room := box.mem.Layout.Room("condensed")
-	_, err := etcd.Scan(ctx, box.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+	room := ob.mem.Layout.Room("condensed")
+	_, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		uid, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), room), "/")
 		newest[uid] = max(newest[uid], kv.ModRevision)
 		return nil
@@ -99,13 +99,13 @@ func (box *Outbox) SweepCondensed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range box.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
-		z, _, err := box.mem.ReadZone(ctx, h.Namespace, h.Name)
+	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return newest[h.UID] > 0 }) {
+		z, _, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
 		if err != nil || z == nil || string(z.UID) != h.UID || z.Status.FQDN == "" || journal.Unsettled(z) {
 			continue // removed, ended or needed
 		}
-		key := box.mem.Layout.Condensed(h.UID)
-		if _, err := box.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).
+		key := ob.mem.Layout.Condensed(h.UID)
+		if _, err := ob.mem.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "<", newest[h.UID]+1).WithPrefix()).
 			Then(clientv3.OpDelete(key, clientv3.WithPrefix())).Commit(); err != nil {
 			return err
 		}

@@ -45,34 +45,34 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-func (box *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
-	room := box.mem.Layout.Room("outbox")
-	_, rev, err = etcd.ReadKey(ctx, box.mem.Client, room)
+// loadItems reads all of the outbox. The read of rev comes first, so a watch from rev misses nothing.
+func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
+	room := ob.mem.Layout.Room("outbox")
+	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
 	if err != nil {
 		return 0, err
 	}
 	there := map[string]bool{}
-	if _, err := etcd.Scan(ctx, box.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		there[string(kv.Key)] = true
-		box.items.noteItem(ctx, kv)
+		ob.items.noteItem(ctx, kv)
 		return ctx.Err()
 	}); err != nil {
 		return 0, err
 	}
-	box.items.mu.Lock()
-	defer box.items.mu.Unlock()
-	for key := range box.items.by {
+	ob.items.mu.Lock()
+	defer ob.items.mu.Unlock()
+	for key := range ob.items.by {
 		if !there[key] {
-			delete(box.items.by, key)
+			delete(ob.items.by, key)
 		}
 	}
 	return rev, nil
 }
 
-// beginItems retries each second; 0: ctx ended.
-func (box *Outbox) beginItems(ctx context.Context) int64 {
+func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	for {
-		rev, err := box.loadItems(ctx)
+		rev, err := ob.loadItems(ctx)
 		if err == nil || ctx.Err() != nil {
 			return rev
 		}
@@ -83,20 +83,20 @@ func (box *Outbox) beginItems(ctx context.Context) int64 {
 
 // followItems keeps items up to date from rev until ctx ends. An item of this server wakes the outbox again: its
 // writer may have done so before the watch had the item.
-func (box *Outbox) followItems(ctx context.Context, rev int64) {
+func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
-		_ = etcd.Watch(ctx, box.mem.Client, box.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {
+		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {
 			for _, e := range events {
 				if e.Type == clientv3.EventTypeDelete {
-					box.items.mu.Lock()
-					delete(box.items.by, string(e.Kv.Key))
-					box.items.mu.Unlock()
-				} else if one := box.items.noteItem(ctx, e.Kv); one != nil && box.com.Owns(one.Work.ID) {
-					box.com.Rouse()
+					ob.items.mu.Lock()
+					delete(ob.items.by, string(e.Kv.Key))
+					ob.items.mu.Unlock()
+				} else if one := ob.items.noteItem(ctx, e.Kv); one != nil && ob.com.Owns(one.Work.ID) {
+					ob.com.Rouse()
 				}
 			}
 			return nil
 		})
-		rev = box.beginItems(ctx) // compacted
+		rev = ob.beginItems(ctx) // compacted
 	}
 }

@@ -23,8 +23,8 @@ type lanes struct {
 	places  chan struct{} // taken places; a channel serves its senders in order
 	waiting atomic.Int32  // lanes without a place
 	slice   time.Duration
-	busy    sync.Map
-	// missed: a work was due while its lane was busy.
+	busy    sync.Map // by namespace
+	// missed is true if a work was due while its lane was busy.
 	missed atomic.Bool
 }
 

@@ -57,40 +57,40 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 const (
 	// MigrationID begins the IDs of migrations' works.
 	MigrationID = "migration-"
-	// trialID begins the IDs of trials.
+	// trialID begins the IDs of trials (waiting.go).
 	trialID = "waits-"
 )
 
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
 // isGaining reports whether a cascade moves records to a name, or to a name above or below.
-func (box *Outbox) isGaining(view string, n name.Name) bool {
+func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false
 	}
-	h := box.mem.GuessEnclosing(view, n)
+	h := ob.mem.GuessEnclosing(view, n)
 	return h != nil && h.Gains(n)
 }
 
 // Terminates reports whether a namespace is being deleted, as far as this server knows (S2.6).
-func (box *Outbox) Terminates(namespace string) bool {
-	return box.terminating != nil && box.terminating(namespace)
+func (ob *Outbox) Terminates(namespace string) bool {
+	return ob.terminating != nil && ob.terminating(namespace)
 }
 
-func (box *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(k))
+func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
+	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Key(k))
 	if err != nil || len(r.Kvs) == 0 {
 		return nil, err
 	}
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone without a client, until the decision is committed or no longer needed. item is the
-// cascade's, or nil. ask returns the request for the present Zone; nil: nothing to decide.
-func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
+// decideZone decides a Zone without a client, until the decision is committed or obsolete. item is the cascade's, or
+// nil. ask returns the request for the present Zone; nil: nothing to decide.
+func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {
-		o, mod, err := box.mem.ReadZone(ctx, ref.Namespace, ref.Name)
+		o, mod, err := ob.mem.ReadZone(ctx, ref.Namespace, ref.Name)
 		if err != nil || o == nil || string(o.UID) != ref.UID {
 			return err
 		}
@@ -98,11 +98,11 @@ func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Re
 		if err != nil || decide == nil {
 			return err
 		}
-		w := box.com.WriteOf("zones", o, mod)
+		w := ob.com.WriteOf("zones", o, mod)
 		w.Was, w.Hint, w.Item = o, w.Key, item
 		w.Ask = func(seen *law.Seen) law.Outcome {
 			out := decide(seen)
-			box.dropUnchanged(out.Plan, o)
+			ob.dropUnchanged(out.Plan, o)
 			return out
 		}
 		w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -110,19 +110,19 @@ func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Re
 				return nil, nil, nil
 			}
 			placed := o.DeepCopy()
-			box.placer.PlaceZone(placed, plan.Zone)
-			data, err := box.mem.Zones.Encode(ctx, w.Key, placed)
+			ob.placer.PlaceZone(placed, plan.Zone)
+			data, err := ob.mem.Zones.Encode(ctx, w.Key, placed)
 			op := etcd.OpPut(w.Key, data)
 			return &op, placed, err
 		}
-		if out, err := box.com.Commit(ctx, w); err != nil {
+		if out, err := ob.com.Commit(ctx, w); err != nil {
 			return err
 		} else if out.OK {
 			c := w.Plan.Zone
 			if c != nil && !c.Zone.Pending && c.Delegated != nil && (c.Holding.Withdrawn != "") != (o.Status.EndsAt != nil) {
-				box.announce(o, c.EndsAt, c.Delegated.Message)
+				ob.announce(o, c.EndsAt, c.Delegated.Message)
 			}
-			box.PayNow(ctx, w.Plan.PendingCuts)
+			ob.CountCuts(ctx, w.Plan.PendingCuts)
 			return nil
 		}
 	}
@@ -130,12 +130,12 @@ func (box *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Re
 
 // dropUnchanged removes the zone from a plan that leaves its object and facts as they are. The batch must not see such
 // a zone: it would put the object from memory, of which the decision read nothing.
-func (box *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
+func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return
 	}
 	placed := o.DeepCopy()
-	if box.placer.PlaceZone(placed, plan.Zone); apiequality.Semantic.DeepEqual(placed.Status, o.Status) {
+	if ob.placer.PlaceZone(placed, plan.Zone); apiequality.Semantic.DeepEqual(placed.Status, o.Status) {
 		plan.Zone, plan.Orphan, plan.OrphanBefore = nil, nil, nil
 	}
 }

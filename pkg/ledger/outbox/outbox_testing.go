@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// CarryOut processes the outbox once, without the rest of Run: stories pause between the end of a cascade and the
+// ProcessOutbox processes the outbox once, without the rest of Run: stories pause between the end of a cascade and the
 // count of cuts.
-func (box *Outbox) CarryOut(ctx context.Context) {
-	if _, err := box.loadItems(ctx); err != nil {
+func (ob *Outbox) ProcessOutbox(ctx context.Context) {
+	if _, err := ob.loadItems(ctx); err != nil {
 		return
 	}
-	for _, s := range box.listDue(true) {
-		box.takeUp(ctx, s)
+	for _, s := range ob.listDue(true) {
+		ob.takeUp(ctx, s)
 	}
 }
 
 // TryWaiting makes a round without pauses.
-func (box *Outbox) TryWaiting(ctx context.Context) error {
-	_, err := box.tryRange(ctx, box.mem.Layout.Room("orphans"), "", maxListed, 0)
+func (ob *Outbox) TryWaiting(ctx context.Context) error {
+	_, err := ob.tryRange(ctx, ob.mem.Layout.Room("orphans"), "", maxListed, 0)
 	return err
 }
 
 // SetLanes sets the number of lanes and the slice.
-func (box *Outbox) SetLanes(n int, slice time.Duration) { box.lanes = newLanes(n, slice) }
+func (ob *Outbox) SetLanes(n int, slice time.Duration) { ob.lanes = newLanes(n, slice) }

@@ -30,18 +30,18 @@ const (
 )
 
 // Run processes the outbox and the other duties until ctx ends. Several servers may run on a store.
-func (box *Outbox) Run(ctx context.Context) error {
-	defer box.lanes.Wait()
+func (ob *Outbox) Run(ctx context.Context) error {
+	defer ob.lanes.Wait()
 	var duties sync.WaitGroup
 	defer duties.Wait()
 	for _, duty := range []struct {
 		every time.Duration
 		do    func(context.Context, sightings) sightings
 	}{
-		{dutyEvery, box.sweepCuts}, {dutyEvery, box.sweepMarks}, {dutyEvery, box.sweepWithdrawals},
-		{box.usageEvery, box.sweepUsage}, {box.serialsEvery, box.sweepSerials}, {box.serialsEvery,
+		{dutyEvery, ob.sweepCuts}, {dutyEvery, ob.sweepMarks}, {dutyEvery, ob.sweepWithdrawals},
+		{ob.usageEvery, ob.sweepUsage}, {ob.serialsEvery, ob.sweepSerials}, {ob.serialsEvery,
 			func(ctx context.Context, _ sightings) sightings {
-				_ = box.SweepCondensed(ctx) // the next sweep retries
+				_ = ob.SweepCondensed(ctx) // the next sweep retries
 				return nil
 			}},
 	} {
@@ -51,45 +51,45 @@ func (box *Outbox) Run(ctx context.Context) error {
 			}
 		})
 	}
-	duties.Go(func() { box.followRounds(ctx) })
-	duties.Go(func() { box.followFreed(ctx) })
-	rev := box.beginItems(ctx)
-	duties.Go(func() { box.followItems(ctx, rev) })
+	duties.Go(func() { ob.followRounds(ctx) })
+	duties.Go(func() { ob.followFreed(ctx) })
+	rev := ob.beginItems(ctx)
+	duties.Go(func() { ob.followItems(ctx, rev) })
 	for all := true; ; all = false {
-		box.sweepOutbox(ctx, all)
+		ob.sweepOutbox(ctx, all)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-box.com.Owing():
+		case <-ob.com.Owing():
 		case <-time.After(sweepEvery):
 		}
 	}
 }
 
-func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
-	due := map[string][]*standing{} // by namespace, oldest first
-	for _, s := range box.listDue(all) {
+func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
+	due := map[string][]*workState{} // by namespace, oldest first
+	for _, s := range ob.listDue(all) {
 		due[s.Work.By] = append(due[s.Work.By], s)
 	}
 	for name, works := range due {
-		if !box.lanes.takeLane(name) {
+		if !ob.lanes.takeLane(name) {
 			continue
 		}
-		box.lanes.Go(func() {
+		ob.lanes.Go(func() {
 			defer func() {
-				if box.lanes.leaveLane(name) {
-					box.com.Rouse()
+				if ob.lanes.leaveLane(name) {
+					ob.com.Rouse()
 				}
 			}()
 			at := &place{}
-			defer box.lanes.givePlaceUp(at)
-			if box.lanes.takePlace(ctx, at) != nil {
+			defer ob.lanes.givePlaceUp(at)
+			if ob.lanes.takePlace(ctx, at) != nil {
 				return
 			}
 			for _, s := range works {
 				s.place = at
-				box.takeUp(ctx, s)
-				if box.lanes.yieldPlace(ctx, at) != nil {
+				ob.takeUp(ctx, s)
+				if ob.lanes.yieldPlace(ctx, at) != nil {
 					return
 				}
 			}
@@ -97,64 +97,64 @@ func (box *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns this server's works, oldest first: its own, those of another server silent for foreignAfter and, if
-// all, those without a runner.
-func (box *Outbox) listDue(all bool) (works []*standing) {
-	box.items.mu.Lock()
-	for _, one := range box.items.by {
-		own := box.com.Owns(one.Work.ID)
-		last, failed := box.failed.Load(one.Work.ID)
+// listDue returns the works for this server, oldest first: its own, those of a server silent for foreignAfter and, if
+// all is true, those without a runner.
+func (ob *Outbox) listDue(all bool) (works []*workState) {
+	ob.items.mu.Lock()
+	for _, one := range ob.items.by {
+		own := ob.com.Owns(one.Work.ID)
+		last, failed := ob.failed.Load(one.Work.ID)
 		rests := failed && time.Now().Before(last.(retry).until)
 		if !rests && (own || all && one.Work.Runner == "" || time.Since(one.met) >= foreignAfter) {
-			works = append(works, &standing{Item: one.Item, since: one.since, again: failed || !own})
+			works = append(works, &workState{Item: one.Item, since: one.since, again: failed || !own})
 		}
 	}
-	box.failed.Range(func(id, _ any) bool {
-		if box.items.by[box.mem.Layout.Outbox(id.(string))] == nil {
-			box.failed.Delete(id)
+	ob.failed.Range(func(id, _ any) bool {
+		if ob.items.by[ob.mem.Layout.Outbox(id.(string))] == nil {
+			ob.failed.Delete(id)
 		}
 		return true
 	})
-	box.items.mu.Unlock()
-	slices.SortFunc(works, func(x, y *standing) int {
+	ob.items.mu.Unlock()
+	slices.SortFunc(works, func(x, y *workState) int {
 		return cmp.Or(cmp.Compare(x.since, y.since), cmp.Compare(x.Work.ID, y.Work.ID))
 	})
 	return works
 }
 
-func (box *Outbox) takeUp(ctx context.Context, s *standing) {
+func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
 	s.beaten = time.Now()
 	err := func() (err error) {
-		defer box.com.Recover(ctx, nil, &err)
+		defer ob.com.Recover(ctx, nil, &err)
 		ctx := etcd.PaidBy(ctx, etcd.Payer{Namespace: s.Work.By, Weight: 1})
-		if err := s.Refresh(ctx, box.mem); err != nil {
+		if err := s.Refresh(ctx, ob.mem); err != nil {
 			return err
 		}
-		return box.carryOut(ctx, s)
+		return ob.processWork(ctx, s)
 	}()
 	switch {
 	case err == nil, errors.Is(err, commit.ErrThrough), errors.Is(err, commit.ErrElsewhere):
-		box.com.Disown(s.Work.ID)
+		ob.com.Disown(s.Work.ID)
 	case errors.Is(err, journal.ErrDelivered), apierrors.IsTooManyRequests(err):
-		box.countFailure(s.Work.ID, longestWait)
+		ob.countFailure(s.Work.ID, longestWait)
 	case ctx.Err() == nil:
 		klog.FromContext(ctx).Error(err, "a cascade was interrupted; it goes on", "why", s.Work.Reason,
-			"in", box.countFailure(s.Work.ID, longestRest))
+			"in", ob.countFailure(s.Work.ID, maxBackoff))
 	}
 }
 
 // sweepMarks settles zones held too long by their cascades (S7.2), and removes marks without an item, which would
-// lock names and hold zones forever. An item goes with its last mark, so a fault of the store has lost the item.
-func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
-	box.mem.Forget(time.Now().Add(-facts.Remembers))
-	now := box.mem.Now().Unix()
-	for k, h := range box.mem.Unsettled() {
+// lock names and hold zones forever. An item is deleted with its last mark, so the store has lost such an item.
+func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
+	ob.mem.Forget(time.Now().Add(-facts.Remembers))
+	now := ob.mem.Now().Unix()
+	for k, h := range ob.mem.Unsettled() {
 		place := law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 		var err error
 		for _, mark := range h.Works {
-			failed := box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 				// A later work with this ID changes the zone by its mark, and this write fails.
-				r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
+				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err
 				}
@@ -163,7 +163,7 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 			err = cmp.Or(err, failed)
 		}
 		if err == nil && h.OverdueAt(now) {
-			err = box.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+			err = ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 				return func(seen *law.Seen) law.Outcome { return zones.DecideOverdue(seen, place, now) }, nil
 			})
 		}
@@ -175,11 +175,11 @@ func (box *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// The pause of a work doubles with each failure, up to longestRest, or to longestWait for Delivery or another
+	// The pause of a work doubles with each failure, up to maxBackoff, or to longestWait for Delivery or another
 	// cascade (law.Later).
-	firstRest   = time.Second
-	longestRest = 5 * time.Minute
-	longestWait = 10 * time.Second
+	initialBackoff = time.Second
+	maxBackoff     = 5 * time.Minute
+	longestWait    = 10 * time.Second
 )
 
 type retry struct {
@@ -187,10 +187,10 @@ type retry struct {
 	until time.Time
 }
 
-func (box *Outbox) countFailure(id string, longest time.Duration) time.Duration {
-	last, _ := box.failed.Load(id)
+func (ob *Outbox) countFailure(id string, longest time.Duration) time.Duration {
+	last, _ := ob.failed.Load(id)
 	failed, _ := last.(retry)
-	rest := max(firstRest, min(2*failed.rest, longest))
-	box.failed.Store(id, retry{rest, time.Now().Add(rest)})
+	rest := max(initialBackoff, min(2*failed.rest, longest))
+	ob.failed.Store(id, retry{rest, time.Now().Add(rest)})
 	return rest
 }

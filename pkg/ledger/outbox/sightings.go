@@ -23,9 +23,9 @@ type sighting struct {
 
 // sweepRoom calls f for each key of a room, with the time since this server first saw the key's revision. The result
 // is for the next sweep; last, if the read failed.
-func (box *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
+func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
-	if _, err := etcd.Scan(ctx, box.mem.Client, box.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {
+	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {
 		key := string(kv.Key)
 		seen, ok := last[key]
 		if !ok || seen.mod != kv.ModRevision {

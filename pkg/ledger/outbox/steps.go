@@ -29,22 +29,23 @@ import (
 // A cascade decides records in order, each on the result of the last. Many are submitted at once to the zone's queue,
 // like clients' writes.
 //
-// The order is that of S2.7. All moving Records leave their zone before the waiting records are decided; then all
-// come in, in order. So a record's former zone does not decide which record takes a name.
+// The order is that of S2.8 and S2.9. All moving Records leave their zone before the waiting records are decided; then
+// all come in, in order. So a record's former zone does not decide which record takes a name.
 
 const (
 	// maxSteps is about the number of records that fits into a transaction.
 	maxSteps = 16
-	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the queued
-	// steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long beside a busy client.
+	// In the time sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the
+	// queued steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long beside a busy
+	// client.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
 )
 
-func (box *Outbox) stepsAtOnce(work *law.Work) int {
+func (ob *Outbox) stepsAtOnce(work *law.Work) int {
 	since := time.Unix(work.Since, 0)
-	if wrote := time.Unix(0, box.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
+	if wrote := time.Unix(0, ob.com.Clients.Load()); wrote.After(since) && time.Since(wrote) < sharedFor {
 		return min(maxSteps, fewSteps+int(time.Since(since)/stepsGrow))
 	}
 	return maxSteps
@@ -54,33 +55,33 @@ type step struct {
 	candidate
 	w *commit.Write
 	o *v1alpha1.Record
-	// in the zone probably changed by the step
-	stands bool
+	// true if the Record is in the zone that the step probably changes
+	inZone bool
 }
 
-func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
+func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
 	r, err := objects.LawRecord(o)
 	before, waits, unread := objects.Adopted(o)
 	if err = cmp.Or(err, unread); err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)
 	}
-	r.Terminating = r.Terminating || box.Terminates(o.Namespace)
+	r.Terminating = r.Terminating || ob.Terminates(o.Namespace)
 	ask := records.RecordAsk{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Before: before, Waits: waits,
 		After: r, Cascade: true,
-		Stood: before != nil || objects.Moving(o), Came: before == nil && c.at != "" && c.at == o.Status.FQDN,
-		Now: box.mem.Now(), WorkID: etcd.NewID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
+		Existed: before != nil || objects.Moving(o), Came: before == nil && c.at != "" && c.at == o.Status.FQDN,
+		Now: ob.mem.Now(), WorkID: etcd.NewID(), WorkBy: s.Work.By, Cause: s.Work.Cause(),
 		Yields: s.Work.Yields, ByRules: s.Work.RulesChanged(),
-		Uncounted: box.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
+		Uncounted: ob.Terminates(s.Work.By) || slices.Contains(s.Work.Releases, o.Namespace) || strings.HasPrefix(s.Work.ID, MigrationID)}
 	if !s.Work.Unmarked {
 		ask.Work = s.Work.ID
 	}
-	w := box.com.WriteOf("records", o, mod)
-	w.Hint, w.Item = box.mem.GuessZone(r), &s.Item
+	w := ob.com.WriteOf("records", o, mod)
+	w.Hint, w.Item = ob.mem.GuessZone(r), &s.Item
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}
 	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records that wait at their names
+		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders are not charged for Records that wait at their names
 	}
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -92,8 +93,8 @@ func (box *Outbox) stepOf(s *standing, c candidate, o *v1alpha1.Record, mod int6
 		if plan.Zone == nil && plan.Record.Zone != nil {
 			plan.Record.Serial = serial.Serial(o.Status.Serial) // the zone did not change
 		}
-		box.placer.PlaceRecord(placed, plan.Record)
-		data, err := box.mem.Records.Encode(ctx, w.Key, placed)
+		ob.placer.PlaceRecord(placed, plan.Record)
+		data, err := ob.mem.Records.Encode(ctx, w.Key, placed)
 		op := etcd.OpPut(w.Key, data)
 		return &op, nil, err
 	}
@@ -118,37 +119,37 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords decides candidates in order. First the Records in a zone stay or leave. Then the waiting Records come
-// in, with those that have left for another zone (I1).
-func (box *Outbox) decideRecords(ctx context.Context, s *standing, cs []candidate) error {
-	box.mem.Fault("cascade-step")
-	box.mem.Stats.CascadeSteps.Add(int64(len(cs)))
-	steps, err := box.readSteps(ctx, s, cs)
+// decideRecords decides candidates in order. First the Records in a zone stay or leave. Then zones adopt the waiting
+// Records, with those that have left for another zone (I1).
+func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
+	ob.mem.Fault("cascade-step")
+	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	steps, err := ob.readSteps(ctx, s, cs)
 	if err != nil {
 		return err
 	}
-	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.stands })
-	leaves, err := box.commitSteps(ctx, s, inside, true)
+	inside := slices.DeleteFunc(slices.Clone(steps), func(st *step) bool { return !st.inZone })
+	leaves, err := ob.commitSteps(ctx, s, inside, true)
 	if err != nil {
 		return err
 	}
 	if len(inside) > 0 {
 		cs = slices.DeleteFunc(slices.Clone(cs), func(c candidate) bool {
-			left, stood := leaves[c.UID]
-			return stood && !left
+			left, decided := leaves[c.UID]
+			return decided && !left
 		})
-		if steps, err = box.readSteps(ctx, s, cs); err != nil {
+		if steps, err = ob.readSteps(ctx, s, cs); err != nil {
 			return err
 		}
 	}
-	_, err = box.commitSteps(ctx, s, steps, false)
+	_, err = ob.commitSteps(ctx, s, steps, false)
 	return err
 }
 
-// commitSteps commits steps, grouped by probable zone; a step that does not fit in is decided alone. If inside, the
-// Records are in these zones, and a leaving Record is not yet taken in elsewhere. leaves has the uids of the leaving
-// Records.
-func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, inside bool) (leaves map[string]bool, err error) {
+// commitSteps commits steps, grouped by probable zone. The first step of a group that is not committed is decided
+// alone. If inside is true, the Records are in these zones, and a leaving Record is not yet adopted by another.
+// leaves has the uids of the leaving Records.
+func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
 		zone := steps[0].w.Hint
@@ -157,16 +158,16 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 		for _, st := range group {
 			writes = append(writes, st.w)
 		}
-		answers, done := box.com.SubmitInOrder(ctx, zone, writes), 0
+		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
-			leaves[group[done].UID] = box.noteStep(ctx, group[done])
+			leaves[group[done].UID] = ob.noteStep(ctx, group[done])
 		}
 		if done < len(group) {
 			if err := answers[done].Err; err != nil {
 				return nil, err
 			}
 			st := group[done]
-			if leaves[st.UID], err = box.reconsiderRecord(ctx, s, st.candidate, inside); err != nil {
+			if leaves[st.UID], err = ob.reconsiderRecord(ctx, s, st.candidate, inside); err != nil {
 				return nil, err
 			}
 			done++
@@ -176,40 +177,40 @@ func (box *Outbox) commitSteps(ctx context.Context, s *standing, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone. Unless leaving, a leaving Record is decided until another zone has taken
-// the Record in.
-func (box *Outbox) reconsiderRecord(ctx context.Context, s *standing, c candidate, leaving bool) (leaves bool, err error) {
+// reconsiderRecord decides a Record alone. Unless leaving is true, a Record that leaves is decided until another zone
+// has adopted it.
+func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
-		steps, err := box.readSteps(ctx, s, []candidate{c})
+		steps, err := ob.readSteps(ctx, s, []candidate{c})
 		if err != nil || len(steps) == 0 {
 			return false, err
 		}
-		out, err := box.com.Commit(ctx, steps[0].w)
+		out, err := ob.com.Commit(ctx, steps[0].w)
 		if err != nil {
 			return false, err
 		}
 		if !out.OK {
 			continue
 		}
-		if leaves = box.noteStep(ctx, steps[0]); !leaves || leaving {
+		if leaves = ob.noteStep(ctx, steps[0]); !leaves || leaving {
 			return leaves, nil
 		}
 	}
 }
 
 // noteStep announces a step, counts its pending cuts, and reports whether the Record leaves for another zone (I1).
-func (box *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
+func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
-		box.announce(st.o, p.EndsAt, p.Message)
+		ob.announce(st.o, p.EndsAt, p.Message)
 	}
-	box.PayNow(ctx, st.w.Plan.PendingCuts)
+	ob.CountCuts(ctx, st.w.Plan.PendingCuts)
 	return p != nil && p.Reason == law.ReasonMoving
 }
 
-func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
+func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
 	for _, record := range s.damaged {
-		o, _, err := box.mem.ReadRecord(ctx, record.Namespace, record.Name)
+		o, _, err := ob.mem.ReadRecord(ctx, record.Namespace, record.Name)
 		if errors.Is(err, facts.ErrDamaged) {
 			continue
 		}
@@ -217,8 +218,8 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
 			var c candidate
 			_, waits, _ := objects.Adopted(o) // damaged ones are left out again
-			if c, err = box.recordCandidate(ctx, o, waits); err == nil {
-				_, err = box.reconsiderRecord(ctx, s, c, false)
+			if c, err = ob.recordCandidate(ctx, o, waits); err == nil {
+				_, err = ob.reconsiderRecord(ctx, s, c, false)
 			}
 		}
 		if err != nil {
@@ -228,22 +229,22 @@ func (box *Outbox) decideMended(ctx context.Context, s *standing) error {
 	return nil
 }
 
-func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) ([]*step, error) {
+func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) ([]*step, error) {
 	if len(cs) == 0 {
 		return nil, nil
 	}
 	ops := make([]clientv3.Op, 0, len(cs))
 	for _, c := range cs {
-		ops = append(ops, clientv3.OpGet(box.mem.Layout.Record(c.Namespace, c.Name)))
+		ops = append(ops, clientv3.OpGet(ob.mem.Layout.Record(c.Namespace, c.Name)))
 	}
-	box.mem.Stats.Reads.Add(1)
-	r, err := box.mem.Client.Txn(ctx).Then(ops...).Commit()
+	ob.mem.Stats.Reads.Add(1)
+	r, err := ob.mem.Client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
 		return nil, err
 	}
 	steps := make([]*step, 0, len(cs))
 	for i, c := range cs {
-		st, err := box.readStep(ctx, s, c, etcd.One(r.Responses[i]))
+		st, err := ob.readStep(ctx, s, c, etcd.One(r.Responses[i]))
 		if errors.Is(err, facts.ErrDamaged) {
 			err = s.leaveOut(ctx, c.Ref, err)
 		}
@@ -258,29 +259,29 @@ func (box *Outbox) readSteps(ctx context.Context, s *standing, cs []candidate) (
 }
 
 // readStep returns nil if the Record is gone, and facts.ErrDamaged for an unreadable Record.
-func (box *Outbox) readStep(ctx context.Context, s *standing, c candidate, kv *mvccpb.KeyValue) (*step, error) {
+func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil
 	}
 	st := &step{candidate: c, o: &v1alpha1.Record{}}
-	if err := box.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, st.o); err != nil {
+	if err := ob.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, st.o); err != nil {
 		return nil, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
 	if string(st.o.UID) != c.UID {
 		return nil, nil
 	}
 	var err error
-	if st.w, err = box.stepOf(s, c, st.o, kv.ModRevision); err != nil {
+	if st.w, err = ob.stepOf(s, c, st.o, kv.ModRevision); err != nil {
 		return nil, err
 	}
 	if ref := st.o.Status.ZoneRef; ref != nil {
-		home := box.mem.Layout.Zone(ref.Namespace, ref.Name)
-		zone, err := box.mem.ZoneAt(ctx, home)
+		zoneKey := ob.mem.Layout.Zone(ref.Namespace, ref.Name)
+		zone, err := ob.mem.ZoneAt(ctx, zoneKey)
 		if err != nil {
 			return nil, err
 		}
-		if st.stands = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.stands {
-			st.w.Hint = home
+		if st.inZone = zone != nil && zone.UID == string(ref.UID) && !zone.Pending; st.inZone {
+			st.w.Hint = zoneKey
 		}
 	}
 	return st, nil

@@ -25,10 +25,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. A round tries them; when a client removes a value,
-// those at the name are tried at once (S2.7). To try is to decide without a write. If a zone would take an object in,
-// a cascade is created, and orders all objects waiting at the name. So a round of an idle cluster writes nothing, and
-// a lost trial costs a minute.
+// A write that frees a name does not look for waiting objects. Each round decides them without a write (a trial);
+// when a client removes a value, objects that wait at the name are tried at once (S2.7). If a zone would adopt an
+// object, a cascade decides all objects waiting at the name in order. So a round of an idle cluster writes nothing,
+// and a lost trial costs a minute.
 
 const (
 	// TryEvery is the time between two rounds.
@@ -44,53 +44,53 @@ const (
 	countRest = 500 * time.Millisecond
 )
 
-func (box *Outbox) followRounds(ctx context.Context) {
-	for next := ""; etcd.Pause(ctx, box.tryEvery); {
+func (ob *Outbox) followRounds(ctx context.Context) {
+	for next := ""; etcd.Pause(ctx, ob.tryEvery); {
 		var err error
-		next, err = box.tryRange(ctx, box.mem.Layout.Room("orphans"), next, maxListed, idleShare)
-		box.logUntried(ctx, err)
+		next, err = ob.tryRange(ctx, ob.mem.Layout.Room("orphans"), next, maxListed, idleShare)
+		ob.logUntried(ctx, err)
 	}
 }
 
 // followFreed tries the objects waiting at freed names, and at or below their base names, until ctx ends. While
-// nothing waits, it only counts, and seldom: most clusters have no waiting objects, and all have writes.
-func (box *Outbox) followFreed(ctx context.Context) {
+// nothing waits, it only counts them, and seldom: most clusters have no waiting objects, and all have writes.
+func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time // last time with a waiting object
-	for at, ok := box.com.NextFreed(ctx); ok; at, ok = box.com.NextFreed(ctx) {
+	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
-			r, err := box.mem.Client.Get(ctx, box.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
+			r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil || r.Count == 0 {
 				etcd.Pause(ctx, countRest)
 				continue
 			}
 			waited = time.Now()
 		}
-		_, err := box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
+		_, err := ob.tryRange(ctx, ob.mem.Layout.WaitingAt(at.View, at.Name, true), "", maxBelow, 1)
 		if !at.Apex && err == nil {
-			_, err = box.tryRange(ctx, box.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
+			_, err = ob.tryRange(ctx, ob.mem.Layout.WaitingAt(at.View, at.Base, false), "", maxBelow, 1)
 		}
-		box.logUntried(ctx, err)
+		ob.logUntried(ctx, err)
 	}
 }
 
-func (box *Outbox) logUntried(ctx context.Context, err error) {
+func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).V(2).Info("waiting objects are tried again in the next round", "why", err.Error())
 	}
 }
 
-// tryRange tries the waiting objects under a prefix from a key, and creates cascades for those that would come in.
-// next is the key to continue with, "" at the end. The pauses take rest times the working time.
-func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
-	chosen, next, err := box.drawWaiting(ctx, prefix, from, most)
+// tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
+// adopt. next is the key to continue with, "" at the end. Pauses last rest times the working time.
+func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
+	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
 		return next, err
 	}
 	for _, c := range chosen {
 		began := time.Now()
-		w, err := box.tryCandidate(ctx, c)
+		w, err := ob.tryCandidate(ctx, c)
 		if err == nil && w != nil {
-			err = box.oweTrial(ctx, w, c.Namespace)
+			err = ob.enqueueTrial(ctx, w, c.Namespace)
 		}
 		if err != nil {
 			klog.FromContext(ctx).V(2).Info("a waiting object cannot be tried",
@@ -104,10 +104,11 @@ func (box *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave them to that cascade: Records restored by own's rules are own's act and end a hold (S7.5), but Records taken
-// in by a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no object.
-func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
+// leave them to that cascade: Records restored by rules of the zone's own namespace are its act and end a hold
+// (S7.5), but Records adopted in a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no
+// object.
+func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
+	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
 	if err != nil {
 		return false, err
@@ -121,23 +122,23 @@ func (box *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace strin
 	}), nil
 }
 
-func (box *Outbox) oweTrial(ctx context.Context, w *law.Work, namespace string) error {
-	if due, err := box.hasRulesDue(ctx, w, namespace); err != nil || due {
+func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace string) error {
+	if due, err := ob.hasRulesDue(ctx, w, namespace); err != nil || due {
 		return err
 	}
-	key := box.mem.Layout.Outbox(w.ID)
-	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
+	key := ob.mem.Layout.Outbox(w.ID)
+	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, 0)).Then(etcd.OpPut(key, layout.Encode(*w))).Commit()
 	if err == nil && r.Succeeded {
-		box.com.Own(w.ID)
+		ob.com.Own(w.ID)
 	}
 	return err
 }
 
-// drawWaiting reads about most waiting keys under a prefix from a key, and chooses at most maxTried of each namespace
-// by lot.
-func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
+// drawWaiting reads the waiting keys under a prefix from a key on, about as many as most, and chooses at most
+// maxTried of each namespace by lot.
+func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
-	next, err = etcd.Scan(ctx, box.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
+	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
 		var c candidate
 		var ok bool
 		if c.letter, c.Namespace, c.Name, ok = layout.WaitingObject(string(kv.Key)); !ok || c.letter == layout.WaitingDelegation {
@@ -154,42 +155,42 @@ func (box *Outbox) drawWaiting(ctx context.Context, prefix, from string, most in
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
-	// An object with a name that refers to a zone is under both keys.
+	// A named object with a zoneRef is under both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
 	})
 	return slices.Compact(chosen), next, err
 }
 
-func (box *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
-	defer box.com.Recover(ctx, nil, &err)
-	box.mem.Stats.Tried.Add(1)
+func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, err error) {
+	defer ob.com.Recover(ctx, nil, &err)
+	ob.mem.Stats.Tried.Add(1)
 	if c.letter == layout.WaitingZone {
-		return box.tryZone(ctx, c)
+		return ob.tryZone(ctx, c)
 	}
-	o, mod, err := box.mem.ReadRecord(ctx, c.Namespace, c.Name)
+	o, mod, err := ob.mem.ReadRecord(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil || o.Status.ZoneRef != nil {
 		return nil, err
 	}
 	_, waits, err := objects.Adopted(o)
-	if err != nil || waits == nil || box.isGaining(waits.View, waits.FQDN) { // a cascade moves Records there
+	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) { // a cascade moves Records there
 		return nil, err
 	}
-	if c, err = box.recordCandidate(ctx, o, waits); err != nil {
+	if c, err = ob.recordCandidate(ctx, o, waits); err != nil {
 		return nil, err
 	}
-	w, err := box.stepOf(&standing{}, c, o, mod)
+	w, err := ob.stepOf(&workState{}, c, o, mod)
 	if err != nil {
 		return nil, err
 	}
-	out, err := box.com.Preview(ctx, w)
+	out, err := ob.com.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Record == nil {
 		return nil, err
 	}
-	return box.trialOf(o, waits, out.Plan), nil
+	return ob.trialOf(o, waits, out.Plan), nil
 }
 
-func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
+func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan) *law.Work {
 	p := plan.Record
 	if p.Zone == nil && plan.Work != nil {
 		return plan.Work // another namespace has the name, against the rules
@@ -199,7 +200,7 @@ func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Pla
 		return nil
 	}
 	// The base name decides the holder, so all objects waiting there are decided together, in order (S2.8).
-	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: box.mem.Now().Unix()}
+	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {
 		z := plan.Zone.Zone
@@ -220,12 +221,12 @@ func (box *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Pla
 	return work
 }
 
-func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
-	o, mod, err := box.mem.ReadZone(ctx, c.Namespace, c.Name)
+func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
+	o, mod, err := ob.mem.ReadZone(ctx, c.Namespace, c.Name)
 	if err != nil || o == nil {
 		return nil, err
 	}
-	decide, err := box.askPending(o)
+	decide, err := ob.askPending(o)
 	if err != nil || decide == nil {
 		return nil, err
 	}
@@ -233,9 +234,9 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := box.com.WriteOf("zones", o, mod)
+	w := ob.com.WriteOf("zones", o, mod)
 	w.Ask = decide
-	out, err := box.com.Preview(ctx, w)
+	out, err := ob.com.Preview(ctx, w)
 	if err != nil || out.Plan == nil || out.Plan.Zone == nil || out.Plan.Zone.Zone.Pending {
 		return nil, err
 	}
@@ -245,5 +246,5 @@ func (box *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) 
 		scan = law.Scan{Kind: law.ScanPending, Target: target}
 	}
 	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may take effect", z.FQDN()), View: z.View, By: c.Namespace,
-		Since: box.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
+		Since: ob.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
 }

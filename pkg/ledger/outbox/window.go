@@ -24,8 +24,8 @@ type candidate struct {
 	law.Ref
 	letter  string
 	created int64
-	came    bool // moves from another zone
-	stands  bool
+	came    bool   // moves from another zone
+	inZone  bool   // is in the zone
 	keptOut string // law.Waiting.KeptOut
 	at      string // the fqdn in a removed zone
 }
@@ -33,9 +33,9 @@ type candidate struct {
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's candidates, in order (S2.8, S2.14): moving Records, the gaining zone's own
-// namespace first; zones, since they take records; Records in the zone; waiting Records of the zone's own namespace,
-// of the namespace that had the name when the wait began, and all others. Within each, the older first.
+// window is the next part of a work's candidates, in order (S2.8, S2.14): moving Records, those of the gaining zone's
+// own namespace first; zones, since they adopt records; Records in the zone; waiting Records of the zone's own
+// namespace, of the namespace that had the name when the wait began, and all others. Within each, the older first.
 type window struct {
 	own string
 	// after is the work's cursor before the window. Until after.Moved, the window has only moving Records.
@@ -44,7 +44,7 @@ type window struct {
 	more  bool
 }
 
-func windowOf(s *standing) *window {
+func windowOf(s *workState) *window {
 	w := &window{after: s.cursor}
 	if len(s.Work.Zones) > 0 {
 		w.own = s.Work.Zones[0].Namespace
@@ -64,7 +64,7 @@ func (w *window) cursorAt(c candidate) law.Cursor {
 		at.Rank = 1
 	case c.letter == layout.WaitingZone:
 		at.Rank = 2
-	case c.stands:
+	case c.inZone:
 		at.Rank = 3
 	case c.Namespace == w.own:
 		at.Rank = 4
@@ -102,9 +102,9 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow finds a work's next candidates. Only an interrupted work leaves Records between two zones, so only such
-// a work searches the waiting objects for them: strangers may have many objects there (S2.11).
-func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error) {
+// findWindow finds a work's next candidates. Only an interrupted work leaves Records between two zones, so only then
+// does it search the waiting objects for them: other namespaces may have many objects there (S2.11).
+func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
 		if moves := s.moves(scan); moves == s.cursor.Moved && (moves || !s.again) {
@@ -112,10 +112,10 @@ func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error)
 		}
 		var err error
 		if scan.Kind == law.ScanNamespaces {
-			err = box.scanNamespaces(ctx, s, scan, w.addCandidate)
-		} else if prefix := box.scannedKeys(scan); prefix != "" {
-			_, err = etcd.Scan(ctx, box.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
-				c, ok, err := box.candidateAt(s, scan, kv)
+			err = ob.scanNamespaces(ctx, s, scan, w.addCandidate)
+		} else if prefix := ob.scannedKeys(scan); prefix != "" {
+			_, err = etcd.Scan(ctx, ob.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
+				c, ok, err := ob.candidateAt(s, scan, kv)
 				if ok {
 					w.addCandidate(c)
 				}
@@ -131,26 +131,26 @@ func (box *Outbox) findWindow(ctx context.Context, s *standing) (*window, error)
 }
 
 // moves reports whether a scan finds Records that leave for the work's first zone.
-func (s *standing) moves(scan law.Scan) bool {
+func (s *workState) moves(scan law.Scan) bool {
 	return scan.Kind == law.ScanMembers && (len(s.Work.Zones) == 0 || s.Work.Zones[0].UID != scan.Zone)
 }
 
-func (box *Outbox) scannedKeys(scan law.Scan) string {
+func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	switch scan.Kind {
 	case law.ScanMembers:
-		return box.mem.Layout.MembersBelow(scan.Zone, scan.Owner)
+		return ob.mem.Layout.MembersBelow(scan.Zone, scan.Owner)
 	case law.ScanWaiting:
-		return box.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
+		return ob.mem.Layout.WaitingAt(scan.View, scan.Name, scan.Exact)
 	case law.ScanReferring:
-		return box.mem.Layout.WaitingFor(scan.Target)
+		return ob.mem.Layout.WaitingFor(scan.Target)
 	case law.ScanPending:
-		return box.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
+		return ob.mem.Layout.WaitingFor(scan.Target) + layout.WaitingZone + "/"
 	}
 	return ""
 }
 
 // candidateAt decodes a scanned key; not ok: no decision needed.
-func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
+func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
 		if err := layout.Decode(kv.Value, &w); err != nil {
@@ -170,7 +170,7 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 		return c, false, nil
 	}
 	c.letter = layout.WaitingRecord
-	_, owner, namespace, object, err := box.mem.Layout.ParseMember(string(kv.Key))
+	_, owner, namespace, object, err := ob.mem.Layout.ParseMember(string(kv.Key))
 	if c.Namespace, c.Name = namespace, object; err != nil || !scan.Of(namespace) {
 		return c, false, err
 	}
@@ -186,20 +186,20 @@ func (box *Outbox) candidateAt(s *standing, scan law.Scan, kv *mvccpb.KeyValue) 
 		return c, false, layout.Unreadable(string(kv.Key), err)
 	}
 	c.UID, c.created, c.came = m.UID, m.Created, s.moves(scan)
-	c.stands = !c.came
+	c.inZone = !c.came
 	return c, true, nil
 }
 
-// scanNamespaces reads these namespaces' objects, not the zone's members.
-func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Scan, found func(candidate)) error {
+// scanNamespaces finds candidates in the scan's namespaces, without the zone's members.
+func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {
-		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
+		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Record(namespace, ""), &rev, func(key string, data []byte,
 			mod int64) error {
-			c, ok, err := box.recordScanned(ctx, &scan, key, data, mod)
+			c, ok, err := ob.recordScanned(ctx, &scan, key, data, mod)
 			switch {
 			case errors.Is(err, facts.ErrDamaged):
-				_, object, _ := box.mem.Layout.ObjectName(key)
+				_, object, _ := ob.mem.Layout.ObjectName(key)
 				return s.leaveOut(ctx, law.Ref{Namespace: namespace, Name: object}, err)
 			case ok:
 				found(c)
@@ -208,9 +208,9 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 		}); err != nil {
 			return err
 		}
-		if err := etcd.Each(ctx, box.mem.Client, box.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
+		if err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Zone(namespace, ""), &rev, func(key string, data []byte, mod int64) error {
 			o := &v1alpha1.Zone{}
-			if err := box.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
+			if err := ob.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
 				return err
 			}
 			spec, err := objects.ZoneSpec(o)
@@ -225,10 +225,10 @@ func (box *Outbox) scanNamespaces(ctx context.Context, s *standing, scan law.Sca
 	return nil
 }
 
-func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
+func (ob *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string, data []byte, mod int64) (c candidate, ok bool,
 	err error) {
 	o := &v1alpha1.Record{}
-	if err := box.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
+	if err := ob.mem.Records.Decode(ctx, key, data, mod, o); err != nil {
 		return c, false, fmt.Errorf("%w: %w", facts.ErrDamaged, err)
 	}
 	in, waits, err := objects.Adopted(o)
@@ -238,19 +238,18 @@ func (box *Outbox) recordScanned(ctx context.Context, scan *law.Scan, key string
 	if in != nil && in.Zone.UID != scan.Zone || in == nil && !waits.For(scan) {
 		return c, false, nil
 	}
-	c, err = box.recordCandidate(ctx, o, waits)
-	c.stands = in != nil
+	c, err = ob.recordCandidate(ctx, o, waits)
+	c.inZone = in != nil
 	return c, err == nil, err
 }
 
-// recordCandidate: a waiting Record's key has the namespace that held the name (S2.14).
-func (box *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
+func (ob *Outbox) recordCandidate(ctx context.Context, o *v1alpha1.Record, waits *law.Waiting) (candidate, error) {
 	c := candidate{Ref: law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, letter: layout.WaitingRecord,
 		created: o.CreationTimestamp.Unix()}
 	if waits == nil || waits.FQDN.IsZero() {
 		return c, nil
 	}
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
+	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Waiting(waits, "records", o.Namespace, o.Name)[0])
 	if err != nil || len(r.Kvs) == 0 {
 		return c, err
 	}

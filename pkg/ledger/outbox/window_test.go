@@ -32,7 +32,8 @@ func TestWindow_partsAreAllOfIt_S2_8(t *testing.T) {
 		}
 	}
 	var all []candidate
-	s := &standing{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}}, cursor: law.Cursor{Moved: true}}
+	s := &workState{Item: commit.Item{Work: law.Work{Zones: []law.Place{{Ref: law.Ref{Namespace: "own"}}}}},
+		cursor: law.Cursor{Moved: true}}
 	for {
 		w := windowOf(s)
 		find(w.addCandidate)

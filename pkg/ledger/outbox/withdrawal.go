@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// countsFor bounds the time that a stopping server loses, for a short period to an eighth.
+	// countsFor bounds the unrecorded time, lost when a server stops. A short period loses at most an eighth.
 	countsFor = 10 * time.Minute
 	// minCount bounds the writes of short periods.
 	minCount   = 10 * time.Second
@@ -32,12 +32,12 @@ func countEvery(period time.Duration) time.Duration { return max(minCount, min(c
 // sweepWithdrawals counts the running time of servers since a withdrawal, and starts the release at the end of the
 // grace period (S2.5, S3.5). No clock counts: each server counts from its first sight of the last record, and the
 // first that is due writes.
-func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
+func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
-	return box.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, known time.Duration) {
+	return ob.sweepRoom(ctx, "withdrawn", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var w law.Withdrawal
-		k, err := box.mem.Layout.ParseWithdrawal(string(kv.Key))
+		k, err := ob.mem.Layout.ParseWithdrawal(string(kv.Key))
 		if err == nil {
 			err = layout.Decode(kv.Value, &w)
 		}
@@ -49,10 +49,9 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		if w.Over() || !over && known < countEvery(time.Duration(w.Grace)*time.Second) || written == maxCounted {
 			return
 		}
-		written++
 		if zones == nil {
 			zones = map[string]law.Place{} // by uid, as far as known
-			for k, h := range box.mem.Holdings(func(*law.Holding) bool { return true }) {
+			for k, h := range ob.mem.Holdings(func(*law.Holding) bool { return true }) {
 				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 			}
 		}
@@ -60,23 +59,24 @@ func (box *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightin
 		if !ok {
 			return // the zone is gone or being removed
 		}
-		if err := box.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {
+		written++
+		if err := ob.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "the end of a withdrawal failed; it is tried again", "key", string(kv.Key))
 		}
 	})
 }
 
-func (box *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
+func (ob *Outbox) countWithdrawal(ctx context.Context, k law.Key, mod int64, place law.Place, w law.Withdrawal,
 	passed time.Duration) (err error) {
-	defer box.com.Recover(ctx, nil, &err)
+	defer ob.com.Recover(ctx, nil, &err)
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: place.Namespace, Weight: 1})
-	box.mem.Fault("zone-ends")
+	ob.mem.Fault("zone-ends")
 	id := etcd.NewID()
-	_, err = box.com.Commit(ctx, &commit.Write{
-		Object:   commit.Object{Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: box.mem.Layout.Key(k)},
-		Expected: mod, Hint: box.mem.Layout.Zone(place.Namespace, place.Name),
+	_, err = ob.com.Commit(ctx, &commit.Write{
+		Object:   commit.Object{Resource: "zones", Namespace: place.Namespace, Name: place.Name, Key: ob.mem.Layout.Key(k)},
+		Expected: mod, Hint: ob.mem.Layout.Zone(place.Namespace, place.Name),
 		Ask: func(seen *law.Seen) law.Outcome {
-			return zones.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, box.mem.Now().Unix())
+			return zones.DecideDue(seen, place, k.Namespace, w, int64(passed.Seconds()), id, ob.mem.Now().Unix())
 		},
 		Primary: func(context.Context, *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) { return nil, nil, nil },
 	})

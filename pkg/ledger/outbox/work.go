@@ -18,23 +18,23 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-type standing struct {
+type workState struct {
 	commit.Item
 	// cursor is the progress, stored by each renewal of the lease. If the item was extended, the work restarts.
 	cursor law.Cursor
-	// again: the work may have been interrupted.
+	// again is true if the work may have been interrupted.
 	again bool
-	// damaged are Records left out, stored with the cursor.
+	// damaged has the Records left out, stored with the cursor.
 	damaged []law.Ref
-	// place is the lane's, or nil.
+	// place is the place of the lane, or nil.
 	place *place
-	// since is the item's creation revision, beaten the time of the last renewal.
+	// since is the creation revision of the item, beaten the time of the last renewal.
 	since  int64
 	beaten time.Time
 }
 
 // beginWork loads the progress from the item; an extended item restarts the work.
-func (s *standing) beginWork() {
+func (s *workState) beginWork() {
 	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damaged == nil {
 		s.damaged = s.Work.Damaged
 	}
@@ -44,85 +44,85 @@ func (s *standing) beginWork() {
 }
 
 // hasBegun reports whether candidates were decided: the steps before them are done.
-func (s *standing) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
+func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem reads an item changed by another server.
-func (s *standing) rewriteItem(ctx context.Context, box *Outbox, next law.Work) error {
-	key := box.mem.Layout.Outbox(s.Work.ID)
-	r, err := box.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
+// rewriteItem replaces the item at its last read revision. Refresh reads an item changed by another server.
+func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
+	key := ob.mem.Layout.Outbox(s.Work.ID)
+	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
 	if err != nil {
 		return err
 	}
 	if !r.Succeeded {
-		return s.Refresh(ctx, box.mem)
+		return s.Refresh(ctx, ob.mem)
 	}
 	s.Work, s.Mod = next, r.Header.Revision
 	return nil
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over another's cascade, beatEvery the period of
-	// renewals.
+	// foreignAfter is the silence after which this server takes over another server's cascade, beatEvery the period
+	// of renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
 
 // renewLease renews this server's lease, once in beatEvery. If two servers begin a work, the first to renew
 // continues, and the other gives up. A lost lease costs only time, as each step is compared.
-func (s *standing) renewLease(ctx context.Context, box *Outbox) error {
+func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
 	}
-	return s.noteProgress(ctx, box)
+	return s.noteProgress(ctx, ob)
 }
 
-// noteProgress also renews the lease.
-func (s *standing) noteProgress(ctx context.Context, box *Outbox) error {
+// noteProgress stores the cursor, and renews the lease.
+func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
-	next.Runner = box.mem.ID
+	next.Runner = ob.mem.ID
 	if s.cursor.Times == next.Times && s.hasBegun() {
 		at := s.cursor
 		next.Cursor, next.Damaged = &at, s.damaged
 	}
-	return s.rewriteItem(ctx, box, next)
+	return s.rewriteItem(ctx, ob, next)
 }
 
-const maxRest = 20 * time.Millisecond
+const maxPause = 20 * time.Millisecond
 
-// betweenGoes follows steps that started at began, when clients was the time of the last client write. The cascade
-// renews its lease. If clients have written since, in any zone, it pauses, or each of their writes would wait for
-// steps; the pause grows with the number of cascades. After a slice the cascade gives its place to another lane:
-// paused is true, and another server may have taken over.
-func (box *Outbox) betweenGoes(ctx context.Context, s *standing, began time.Time, clients int64) (paused bool, err error) {
-	if err := s.renewLease(ctx, box); err != nil {
+// betweenGoes is called after a run of steps that started at began; clients is the time of the last client write
+// then. It renews the lease. If clients have written since, in any zone, it pauses, or each of their writes would
+// wait for steps; the pause grows with the number of cascades. After a slice of time it gives its place to another
+// lane. Then paused is true, and another server may have taken over.
+func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
+	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
 	}
-	if box.com.Clients.Load() != clients {
-		etcd.Pause(ctx, min(time.Since(began), maxRest)*time.Duration(max(1, len(box.lanes.places))))
+	if ob.com.Clients.Load() != clients {
+		etcd.Pause(ctx, min(time.Since(began), maxPause)*time.Duration(max(1, len(ob.lanes.places))))
 	}
-	if !box.lanes.isOverdue(s.place) {
+	if !ob.lanes.isOverdue(s.place) {
 		return false, ctx.Err()
 	}
-	if err := s.noteProgress(ctx, box); err != nil {
+	if err := s.noteProgress(ctx, ob); err != nil {
 		return false, err
 	}
-	box.lanes.givePlaceUp(s.place)
-	if err := box.lanes.takePlace(ctx, s.place); err != nil {
+	ob.lanes.givePlaceUp(s.place)
+	if err := ob.lanes.takePlace(ctx, s.place); err != nil {
 		return false, err
 	}
-	return true, s.noteProgress(ctx, box)
+	return true, s.noteProgress(ctx, ob)
 }
 
-// A damaged record does not stop a cascade. The cascade notes the record in the item, and removes its marks from the
-// zones as if the record had been decided. The item remains with the damaged records only, except for a trial, as the
-// next round tries again. A server that can read the record again, or finds the record gone, ends the item.
+// A damaged record does not stop a cascade, which notes the record in the item, and ends as if it had been decided.
+// The item remains with the damaged records only, except for a trial, as the next round tries again. A server that
+// can read the record again, or finds it gone, ends the item.
 
 // MaxDamaged bounds an item's damaged records. With more, the store is damaged or the encryption configuration wrong,
 // and the cascade waits for a repair.
 const MaxDamaged = 100
 
-func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) error {
+func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) error {
 	if slices.Contains(s.damaged, record) {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *standing) leaveOut(ctx context.Context, record law.Ref, cause error) er
 	return nil
 }
 
-func (s *standing) remainder() law.Work {
+func (s *workState) remainder() law.Work {
 	w := s.Work
 	return law.Work{ID: w.ID, Reason: w.Reason, View: w.View, By: w.By, Since: w.Since, Damaged: s.damaged}
 }

@@ -17,24 +17,24 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending asks whether a pending zone may be established, as a new child (S3.2); nil: nothing to decide. No zone
-// takes in an object that terminates (S2.6).
-func (box *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || box.Terminates(o.Namespace) {
+// askPending returns the request to establish a pending zone as a new child (S3.2); nil: nothing to decide. No zone
+// adopts an object that terminates (S2.6).
+func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
 	}
 	ask, err := objects.ZoneAsk(o, o)
-	ask.Cascade, ask.Now, ask.WorkID = true, box.mem.Now(), etcd.NewID()
+	ask.Cascade, ask.Now, ask.WorkID = true, ob.mem.Now(), etcd.NewID()
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports a
-// changed name of the zoneRef's target (S1.6).
-func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports
+// another name of the zoneRef's target, or must (S1.6).
+func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
-		for again := true; again; { // a zone created meanwhile may rest on an earlier state of its parent
-			found, err := box.findZones(ctx, &scan)
+		for again := true; again; { // a zone created meanwhile may rest on an earlier state of a zone above
+			found, err := ob.findZones(ctx, &scan)
 			if err != nil {
 				return err
 			}
@@ -43,11 +43,11 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 				if decided[h.UID] {
 					continue
 				}
-				if err := box.reparentZone(ctx, s, h.Ref); err != nil {
+				if err := ob.reparentZone(ctx, s, h.Ref); err != nil {
 					return err
 				}
 				decided[h.UID], again = true, true
-				if _, err := box.betweenGoes(ctx, s, time.Now(), box.com.Clients.Load()); err != nil {
+				if _, err := ob.betweenGoes(ctx, s, time.Now(), ob.com.Clients.Load()); err != nil {
 					return err
 				}
 			}
@@ -56,18 +56,19 @@ func (box *Outbox) reparentZones(ctx context.Context, s *standing) error {
 	return nil
 }
 
-func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
+// findZones returns the established zones of a scan, parents first.
+func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
-		return box.mem.ZonesReferring(scan), nil
+		return ob.mem.ZonesReferring(scan), nil
 	} else if scan.Kind != law.ScanZones {
 		return nil, nil
 	}
 	k := law.Key{Kind: law.KindZonesBelow, View: scan.View, Name: scan.Name}
-	r, err := box.mem.Client.Get(ctx, box.mem.Layout.Key(k), clientv3.WithPrefix())
+	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Key(k), clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
 	}
-	v, err := box.mem.DecodeRange(k, r.Kvs)
+	v, err := ob.mem.DecodeRange(k, r.Kvs)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func (box *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.
 	return found, nil
 }
 
-func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) error {
-	return box.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
+func (ob *Outbox) reparentZone(ctx context.Context, s *workState, ref law.Ref) error {
+	return ob.decideZone(ctx, &s.Item, ref, func(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 		if o.Status.FQDN == "" {
 			return nil, nil
 		}
@@ -101,9 +102,9 @@ func (box *Outbox) reparentZone(ctx context.Context, s *standing, ref law.Ref) e
 		if err != nil {
 			return nil, err
 		}
-		ask := zones.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: box.mem.Now(), WorkID: etcd.NewID()}
+		ask := zones.ParentAsk{Zone: z, Spec: spec, Work: &s.Work, Now: ob.mem.Now(), WorkID: etcd.NewID()}
 		if cond := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated); cond != nil {
-			ask.Says = cond.Message
+			ask.Message = cond.Message
 		}
 		return func(seen *law.Seen) law.Outcome { return zones.DecideParent(seen, ask) }, nil
 	})

@@ -34,13 +34,13 @@ func TestCache_closesNoInformerByTransactions(t *testing.T) {
 type burstResult struct {
 	watchers, objects, rounds int
 	closed                    int64
-	took, fresh               time.Duration // until all watchers have the event; for a list at the answer's version, on average
+	elapsed, fresh            time.Duration // until all watchers have the event; for a list at the answer's version, on average
 }
 
 func (r burstResult) String() string {
 	n := r.objects * r.rounds
 	return fmt.Sprintf("%d watchers, %d transactions of %d: %d closed; %d objects/s to every watcher; a list at the answer's version after %s",
-		r.watchers, r.rounds, r.objects, r.closed, int(float64(n)/r.took.Seconds()), r.fresh)
+		r.watchers, r.rounds, r.objects, r.closed, int(float64(n)/r.elapsed.Seconds()), r.fresh)
 }
 
 // runBurst writes transactions back to back, while watchers follow like informers.

@@ -538,12 +538,12 @@ func (w *world) checkBookmarks(every bool) {
 	defer cancel()
 	before := int64(store.Must(s.raw.GetCurrentResourceVersion(ctx)))
 	var watchers, writer sync.WaitGroup
-	type said struct {
+	type watched struct {
 		events    []int64
 		bookmarks []int64
 		at        []int // number of events before each bookmark
 	}
-	all := make([]said, requests)
+	all := make([]watched, requests)
 	for i := range all {
 		timeout := 2500*time.Millisecond + time.Duration(i%20)*50*time.Millisecond
 		watchers.Go(func() {

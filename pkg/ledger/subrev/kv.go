@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap maps an unused client with its Kubernetes interface.
+// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before the first use.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -140,7 +140,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside: only objects have versions inside a revision.
+// readsInside reports whether a read is at a version inside a revision, which only objects have.
 func (k *kv) readsInside(op clientv3.Op) bool {
 	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, empty
 		return false
@@ -243,7 +243,6 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 	return r, nil
 }
 
-// mapTxn copies the caller's compares.
 func (t *txn) mapTxn() (err error) {
 	if t.cmps, err = t.kv.m.mapCompares(t.cmps); err != nil {
 		return err
@@ -298,7 +297,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer: subs are the writes' sub-revisions; nil: none writes an object.
+// mapAnswer maps a response to versions. subs are the writes' sub-revisions; nil: none writes an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

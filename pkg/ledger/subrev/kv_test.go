@@ -223,7 +223,7 @@ func TestKV_readsAtEachVersion(t *testing.T) {
 func TestKV_readsNothingInsideOfARevisionWithoutItsWrites(t *testing.T) {
 	w := newWorld(t)
 	header := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"}, write{resource: "pods", name: "ns/b", value: "1"})
-	client, _ := w.connectTelling()
+	client, _ := w.connectReporting()
 	if err := client.Watcher.Close(); err != nil {
 		t.Fatal(err)
 	}

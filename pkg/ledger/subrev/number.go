@@ -66,8 +66,8 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revisions of a revision's events to subs. False: the writer did not number them,
-// because two events of a resource would have the same sub-revision, or there are too many.
+// countEvents appends the sub-revisions of a revision's events to subs, and returns false if the writer did not
+// number them: two events of a resource would have the same sub-revision, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // counted, by resource

@@ -58,7 +58,7 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 // Mapping maps between versions and etcd's revisions.
 type Mapping struct {
 	resources []string // prefixes; none contains another
-	each      []int
+	each      []int    // their indexes
 }
 
 // New returns the mapping of resources, by their object prefixes. A prefix must end in "/" and not contain another.
@@ -105,8 +105,8 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in: all keys of the range belong to a single
-// resource.
+// resourcesIn returns the resources that may have objects in the range. in is true if all keys of the range belong to
+// a single resource.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
@@ -126,7 +126,7 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// mapKV: for a negative sub, the value has the sub-revision.
+// mapKV maps a key's revisions to versions. If sub is negative, the value has the sub-revision.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return

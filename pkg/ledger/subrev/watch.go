@@ -14,7 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is the number of events of shared revisions before a pause, below the ten of the watch cache. Events of small
+// burst is the number of events of shared revisions before a pause, below the watch cache's ten. Events of small
 // transactions within a pause count together. Lone writes do not count, as their commits take long enough.
 const burst = 8
 
@@ -104,7 +104,8 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver pauses between parts if transactions wrote many objects. False: the watch ends.
+// handOver sends a response in parts, with pauses if transactions wrote many objects, and returns false if the watch
+// ends.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -151,7 +152,8 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse: false if nothing is left for the caller, to whom an empty response would look like progress.
+// mapWatchResponse maps a response to versions, and returns false if nothing is left for the caller: an empty
+// response would look like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),

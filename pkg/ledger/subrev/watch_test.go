@@ -268,23 +268,25 @@ func TestWatcher_refuses(t *testing.T) {
 	}
 }
 
-// told is an inner watcher under the test's control.
-type told struct {
+// scriptedWatcher is an inner watcher under the test's control.
+type scriptedWatcher struct {
 	clientv3.Watcher
 	in   chan clientv3.WatchResponse
 	once *sync.Once
 }
 
-func (x told) Watch(context.Context, string, ...clientv3.OpOption) clientv3.WatchChan { return x.in }
-func (x told) Close() error {
+func (x scriptedWatcher) Watch(context.Context, string, ...clientv3.OpOption) clientv3.WatchChan {
+	return x.in
+}
+func (x scriptedWatcher) Close() error {
 	x.once.Do(func() { close(x.in) })
 	return x.Watcher.Close()
 }
 
-// connectTelling returns a wrapped client, and the channel behind its watch.
-func (w *world) connectTelling() (*kubernetes.Client, chan clientv3.WatchResponse) {
+// connectReporting returns a wrapped client, and the channel behind its watch.
+func (w *world) connectReporting() (*kubernetes.Client, chan clientv3.WatchResponse) {
 	c, in := w.connectRaw(), make(chan clientv3.WatchResponse, 100)
-	c.Watcher = told{c.Watcher, in, new(sync.Once)}
+	c.Watcher = scriptedWatcher{c.Watcher, in, new(sync.Once)}
 	w.makeMapping().Wrap(c.Client)
 	return c, in
 }
@@ -308,7 +310,7 @@ func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 	first := w.commitWrites(write{resource: "pods", name: "ns/a", value: "1"})
 	w.commitWrites(write{resource: "pods", name: "ns/a", value: "2"})
 	raw := store.Must(w.connectRaw().KV.Get(t.Context(), w.keyOf("pods", "ns/a"))).Kvs[0]
-	client, in := w.connectTelling()
+	client, in := w.connectReporting()
 	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithPrevKV())
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: raw.ModRevision},
 		Events: []*clientv3.Event{{Type: mvccpb.Event_PUT, Kv: raw}}}
@@ -321,7 +323,7 @@ func TestWatcher_readsThePreviousValueThatEtcdLeavesOut(t *testing.T) {
 // Promise 8: a watcher of the watch cache has room for ten events.
 func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.connectTelling()
+	client, in := w.connectReporting()
 	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix())
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}, Events: slices.Concat(w.makePutEvents(10, 1),
 		w.makePutEvents(11, 40), w.makePutEvents(12, 8))}
@@ -346,9 +348,9 @@ func TestWatcher_handsARevisionOverInParts(t *testing.T) {
 }
 
 // A watch cache concludes from progress that all earlier events have arrived.
-func TestWatcher_tellsProgress(t *testing.T) {
+func TestWatcher_reportsProgress(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.connectTelling()
+	client, in := w.connectReporting()
 	since := subrev.Version(20, 100)
 	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix(), clientv3.WithRev(since))
 	shared := &etcdserverpb.ResponseHeader{Revision: 30}
@@ -378,7 +380,7 @@ func TestWatcher_tellsProgress(t *testing.T) {
 // etcd never sends a revision in two responses. A faulty client would be detected.
 func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.connectTelling()
+	client, in := w.connectReporting()
 	watch := client.Watch(t.Context(), w.prefixOf("pods"), clientv3.WithPrefix())
 	all := w.makePutEvents(20, 4)
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: all[:2]}
@@ -394,7 +396,7 @@ func TestWatcher_findsARevisionThatIsCut(t *testing.T) {
 // Close waits for the end, also in the middle of a revision.
 func TestWatcher_ends(t *testing.T) {
 	w := newWorld(t)
-	client, in := w.connectTelling()
+	client, in := w.connectReporting()
 	ctx, cancel := context.WithCancel(t.Context())
 	left := client.Watch(ctx, w.prefixOf("pods"), clientv3.WithPrefix())
 	in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}, Events: w.makePutEvents(20, 128)}

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: the state before the revision, with its writes up to the
-// version. Kubernetes reads so the further pages of a list, and the check of the watch cache against etcd.
+// readInside reads objects at a version inside a revision: the state before the revision, with the writes up to the
+// version. Such reads are the further pages of a list, and the check of the watch cache against etcd.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -59,6 +59,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	return r, nil
 }
 
+// applyWrite applies a write to a page. shown is true if a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
@@ -79,7 +80,7 @@ func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 
 var streams atomic.Int64
 
-// errWatchClosed: the client was closed during the read.
+// errWatchClosed means that the client was closed during the read.
 var errWatchClosed = errors.New("the watch of a revision was closed; read again")
 
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {

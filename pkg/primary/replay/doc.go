@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replay prevents signed messages from being applied twice.
+// Package replay prevents signed DNS messages from being applied twice.
 //
-// It promises: (1) equal messages get the same answer; after an unknown outcome the next copy is applied; (2) an
-// accepted message has not been applied before: messages signed before the Memory began, or not after an evicted
-// answer, are refused; (3) memory is bounded, and a tenant evicts only its own answers.
+// Guarantees: (1) equal messages get the same answer; after an unknown outcome the next copy is applied; (2) an
+// accepted message has not been applied before: messages signed before the Memory began, or not later than an evicted
+// answer's, are refused; (3) memory is bounded, and a tenant evicts only its own answers.
 //
-// It does not know messages or signatures: the caller rejects signatures older than the Memory's validity.
+// Out of scope: messages and signatures. The caller rejects signatures older than the Memory's validity.
 //
 // Read memory.go.
 package replay

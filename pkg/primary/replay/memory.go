@@ -19,7 +19,7 @@ const (
 	idle = time.Hour
 )
 
-// Memory remembers answers. It is safe for concurrent use.
+// Memory remembers answers to messages. It is safe for concurrent use.
 type Memory struct {
 	clock func() time.Time
 	valid time.Duration
@@ -56,8 +56,8 @@ type Answer struct {
 	rcode  uint16
 }
 
-// Begin returns a message's Answer. If first, the caller applies the message and calls End, else Wait. Nil: maybe a
-// replay.
+// Begin returns a message's Answer. If first, the caller applies the message and calls End, else Wait. It is nil for a
+// possible replay.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.seconds, signed)
 }
 
-// End sets the RCODE and wakes Wait. After an unknown outcome the next copy is applied.
+// End sets the RCODE and wakes Wait. Unless known, the next copy is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()

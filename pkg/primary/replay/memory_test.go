@@ -26,8 +26,8 @@ func newClock() *clock {
 
 func (c *clock) readTime() time.Time { return time.Unix(c.seconds.Load(), 0) }
 
-// carryOut begins a message signed now, and ends the first.
-func carryOut(t *testing.T, m *Memory, tenant, id string, signed int64) (first bool) {
+// beginMessage begins a message signed now, and ends the first.
+func beginMessage(t *testing.T, m *Memory, tenant, id string, signed int64) (first bool) {
 	t.Helper()
 	a, first := m.Begin(tenant, id, signed)
 	if a == nil {
@@ -58,11 +58,11 @@ func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 		t.Error("an answer before it is known")
 	}
 	a.End(7, true)
-	if carryOut(t, m, "team", "x", signed) {
+	if beginMessage(t, m, "team", "x", signed) {
 		t.Error("carried out twice")
 	}
-	for what, first := range map[string]bool{"another tenant": carryOut(t, m, "other", "x", signed),
-		"another id": carryOut(t, m, "team", "y", signed), "another second": carryOut(t, m, "team", "x", signed+1)} {
+	for what, first := range map[string]bool{"another tenant": beginMessage(t, m, "other", "x", signed),
+		"another id": beginMessage(t, m, "team", "y", signed), "another second": beginMessage(t, m, "team", "x", signed+1)} {
 		if !first {
 			t.Errorf("%s: taken for the same message", what)
 		}
@@ -80,7 +80,7 @@ func TestMemory_unknownOutcomesAreTriedAgain(t *testing.T) {
 	if rcode, ok := waits.Wait(t.Context()); !ok || rcode != 2 {
 		t.Errorf("%d, %v", rcode, ok)
 	}
-	if !carryOut(t, m, "team", "x", signed) || carryOut(t, m, "team", "x", signed) {
+	if !beginMessage(t, m, "team", "x", signed) || beginMessage(t, m, "team", "x", signed) {
 		t.Error("not carried out once more")
 	}
 }
@@ -101,17 +101,17 @@ func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
 	victim := c.seconds.Add(1)
-	carryOut(t, m, "victim", "x", victim)
+	beginMessage(t, m, "victim", "x", victim)
 	for i := range 3 * maxAnswers {
 		if i%1000 == 0 {
 			c.seconds.Add(1)
 		}
-		carryOut(t, m, "noisy", fmt.Sprint(i), c.seconds.Load())
+		beginMessage(t, m, "noisy", fmt.Sprint(i), c.seconds.Load())
 	}
 	if size := m.tenants["noisy"].size; size > maxAnswers/2 {
 		t.Errorf("%d answers of one tenant of two", size)
 	}
-	if carryOut(t, m, "victim", "x", victim) {
+	if beginMessage(t, m, "victim", "x", victim) {
 		t.Error("the victim's message is carried out twice")
 	}
 	if a, _ := m.Begin("noisy", "0", victim+1); a != nil {
@@ -127,8 +127,8 @@ func TestMemory_tenantsEvictTheirOwnAnswers(t *testing.T) {
 	if !refused {
 		t.Error("a tenant remembers more than its share")
 	}
-	carryOut(t, m, "noisy", "next", c.seconds.Add(1))
-	carryOut(t, m, "victim", "next", c.seconds.Load())
+	beginMessage(t, m, "noisy", "next", c.seconds.Add(1))
+	beginMessage(t, m, "victim", "next", c.seconds.Load())
 }
 
 // Answers expire with their signatures, tenants after long silence.
@@ -136,15 +136,15 @@ func TestMemory_forgetsInTime(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)
 	for i := range 100 {
-		carryOut(t, m, fmt.Sprint("tenant-", i%10), fmt.Sprint(i), c.seconds.Add(1))
+		beginMessage(t, m, fmt.Sprint("tenant-", i%10), fmt.Sprint(i), c.seconds.Add(1))
 	}
 	c.seconds.Add(int64(valid.Seconds()) + 1)
-	carryOut(t, m, "tenant-0", "late", c.seconds.Load())
+	beginMessage(t, m, "tenant-0", "late", c.seconds.Load())
 	if one := m.tenants["tenant-0"]; one.size != 1 || len(one.seconds) != 1 {
 		t.Errorf("%d answers, of %d seconds", one.size, len(one.seconds))
 	}
 	c.seconds.Add(int64(idle.Seconds()) + 1)
-	carryOut(t, m, "late", "x", c.seconds.Load())
+	beginMessage(t, m, "late", "x", c.seconds.Load())
 	if len(m.tenants) > 2 {
 		t.Errorf("%d tenants", len(m.tenants))
 	}

@@ -3,10 +3,10 @@
 
 // Package tsig signs DNS messages with shared keys and verifies signatures (RFC 8945).
 //
-// It promises: (1) no error or formatted Key reveals a secret; (2) a signature is valid only with the whole MAC,
+// Guarantees: (1) no error or formatted Key reveals a secret; (2) a signature is valid only with the whole MAC, and
 // within Fudge of its time; (3) keys are found by canonical name and have one algorithm.
 //
-// It does not know rights, and parses no messages: the caller parses the TSIG record.
+// Out of scope: rights, and the parsing of messages and TSIG records, which the caller does.
 //
 // Read key.go, then sign.go, then verify.go.
 package tsig

@@ -49,7 +49,7 @@ type Key struct {
 // minSecret is in octets: shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey returns a key. secret is decoded, with at least 16 octets.
+// NewKey returns a key. The decoded secret has at least 16 octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -76,7 +76,7 @@ func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads a file of ParseKeys' syntax. A warning names a file that others may read, or its group write.
+// ReadKeyFile reads a file in the syntax of ParseKeys. A warning names a file that others can read, or the group write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -115,8 +115,8 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 //		secret "base64";
 //	};
 //
-// Comments (#, //, /* */) are allowed. Errors are other statements, duplicate keys, missing parts and an empty file.
-// They name the line, never the secret.
+// Comments (#, //, /* */) are allowed. Other statements, duplicate keys, missing parts and an empty file are errors,
+// which name the line, never the secret.
 func ParseKeys(text string) ([]Key, error) {
 	p := keyParser{text: text, line: 1}
 	var keys []Key

@@ -12,7 +12,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Fudge is the clock difference allowed by signatures, and the maximum accepted (RFC 8945 §10).
+// Fudge is the clock difference allowed by signatures, and the largest accepted (RFC 8945 §10).
 const Fudge = 300 * time.Second
 
 const (
@@ -39,7 +39,7 @@ func NewSigningKey(k Key) (*SigningKey, error) {
 	return s, err
 }
 
-// SameAs reports whether both make the same signatures.
+// SameAs reports whether both keys make the same signatures.
 func (k *SigningKey) SameAs(other *SigningKey) bool {
 	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
 }
@@ -78,7 +78,7 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns a message's MAC (RFC 8945 §4.3) over prior, the message as its signer saw it, and the TSIG
+// computeMAC returns a message's MAC (RFC 8945 §4.3) over the prior MAC, the message as its signer saw it, and the TSIG
 // variables, or only the timers for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and
 // arcount replace those of msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
@@ -108,8 +108,8 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 	return h.Sum(nil)
 }
 
-// Sign appends a TSIG record, and returns the message and the MAC, prior of a stream's next message. prior is the MAC
-// of the request or previous message; nil for a request.
+// Sign appends a TSIG record, and returns the message and the MAC. prior is the MAC of the request or of the stream's
+// previous message, or nil for a request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])

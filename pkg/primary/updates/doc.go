@@ -3,12 +3,12 @@
 
 // Package updates has the TSIG keys of dynamic updates (RFC 2136), and the queue of their messages.
 //
-// It promises: (1) waiting messages and octets are bounded, and messages in progress, in total and by tenant;
-// messages of a TCP connection are applied in order, datagrams in any; (2) a message is applied once, and copies get
-// the first answer (package replay); (3) a message is parsed in its tenant's slot, and a panic of the Handler fails
+// Guarantees: (1) waiting messages, their octets and messages in progress are bounded, in total and by tenant; messages
+// of a TCP connection are applied in order, datagrams in any order; (2) a message is applied once, and copies get the
+// first answer (package replay); (3) a message is parsed only in a slot of its tenant, and a panic of the Handler fails
 // only that message.
 //
-// It does not know transport, signature or wire form of the answer, nor the changes: the Handler makes them.
+// Out of scope: the transport, signature and wire form of the answer, and the changes, which the Handler makes.
 //
 // Read key.go, then queue.go.
 package updates

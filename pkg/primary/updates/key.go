@@ -16,8 +16,8 @@ import (
 // Handler makes the changes of keys (RFC 2136). It must be safe for concurrent use.
 type Handler interface {
 	// Update applies a message and returns the RCODE, 0 if the zone has all changes. A message without updates asks
-	// whether the zone has rules for the key's tenant, and with a prerequisite whether the tenant may write that
-	// name; if not, REFUSED or NOTAUTH.
+	// whether the zone has rules for the key's tenant, and with a prerequisite, whether the tenant may write that name.
+	// If not, the RCODE is REFUSED or NOTAUTH.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets made by updates for the key's tenant and covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
@@ -28,9 +28,9 @@ type Transfer int
 
 const (
 	TransferNone Transfer = iota
-	// TransferOwn is Handler.Share, between the zone's SOA.
+	// TransferOwn allows the RRsets of Handler.Share, between the zone's SOAs.
 	TransferOwn
-	// TransferZone is the whole of the tenant's own zones.
+	// TransferZone allows the whole of the tenant's own zones.
 	TransferZone
 )
 
@@ -42,7 +42,7 @@ type Key struct {
 	// Tenant is the namespace for which the key writes, View its zones' view.
 	Tenant, View string
 	Covers       func(fqdn name.Name) bool
-	// Reaches reports whether the key may write a name in a zone.
+	// Reaches reports whether the key may write any name in a zone.
 	Reaches  func(zone name.Name) bool
 	Transfer Transfer
 }

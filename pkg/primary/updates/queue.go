@@ -32,11 +32,11 @@ type Message struct {
 	From netip.Addr
 	// Zone is for the log.
 	Zone name.Name
-	// MAC and Signed (unix seconds) are of the signature over all octets.
+	// MAC and Signed (unix seconds) are of the message's signature.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, parsed by Apply. Nil: a question, and Asks is the Handler's check of the key's
-	// right.
+	// Octets is an UPDATE as received, parsed by Apply. For a question it is nil, and Asks is the Handler's check of
+	// the key's right.
 	Octets []byte
 	Asks   *update.Message
 
@@ -49,7 +49,7 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress, MaxRunningOfTenant a tenant's, plus spare ones: concurrent messages for
+	// maxRunning bounds messages in progress, MaxRunningOfTenant those of a tenant, plus Spare: concurrent messages for
 	// a zone share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	// Bounds of waiting messages and their octets.
@@ -57,9 +57,9 @@ const (
 	maxOctets, maxOctetsOfTenant   = 4 << 20, 512 << 10
 )
 
-// Queue applies a bounded number of messages at a time, and answers a repeated message with the first answer. A
-// client without an answer repeats the octets: the first copy may have invalidated their prerequisites (RFC 2136
-// §2.4), and no attacker may replay a message after later ones.
+// Queue applies a bounded number of messages at a time, and answers a repeated message with the first answer. A client
+// without an answer repeats the message: the first copy may have invalidated its prerequisites (RFC 2136 §2.4), and no
+// attacker may replay a message after later ones.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -85,7 +85,8 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 // Opens returns the first second whose signatures are accepted; earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
-// Enter takes a waiting slot and copies the octets; false: the queue is full. After true the caller calls Apply.
+// Enter takes a waiting slot and copies the octets, or is false if the queue is full. After true the caller calls
+// Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -153,7 +154,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler also parses. A panic is SERVFAIL.
+// callHandler also parses the message. A panic is SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

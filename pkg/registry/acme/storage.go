@@ -130,8 +130,8 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 const ttl = 60
 
 // solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
-// payload or a missing right: else the Challenge and its namespace could not be deleted. If the challenge is present,
-// the error is denied.
+// payload or a missing right (denied): else the Challenge and its namespace could not be deleted. If the challenge is
+// present, denied is the error.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {

@@ -27,15 +27,15 @@ const digest = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE"
 
 // scripted is a writer with the zone example.org.
 type scripted struct {
-	t      *testing.T
-	status v1alpha1.UpdateRequestStatus
-	err    error
-	stands bool // the record to clean up exists
-	said   string
+	t       *testing.T
+	status  v1alpha1.UpdateRequestStatus
+	err     error
+	exists  bool // the record to clean up exists
+	message string
 }
 
 func (s *scripted) Changes(context.Context, *v1alpha1.UpdateKey, *update.Message) (bool, error) {
-	return s.stands, s.err
+	return s.exists, s.err
 }
 
 func (s *scripted) FindZone(view string, fqdn name.Name) (name.Name, bool) {
@@ -46,7 +46,7 @@ func (s *scripted) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 func (s *scripted) Apply(_ context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	rr := m.Updates[0]
-	s.said = strings.Join([]string{as.GetName(), key.Namespace, key.Spec.Records[0].Pattern, string(rr.Class), rr.Name.String(),
+	s.message = strings.Join([]string{as.GetName(), key.Namespace, key.Spec.Records[0].Pattern, string(rr.Class), rr.Name.String(),
 		rr.Type.String(), rr.Data}, " ")
 	return s.status, s.err
 }
@@ -94,24 +94,24 @@ func TestREST_solves_S13_10(t *testing.T) {
 		by      string
 		status  v1alpha1.UpdateRequestStatus
 		err     error
-		stands  bool   // the record to clean up exists
-		said    string // the writes
+		exists  bool   // the record to clean up exists
+		message string // the writes
 		refusal string // in the response
 		fails   func(error) bool
 	}{
-		"present":             {ask: ask(), said: written},
-		"clean up":            {ask: ask(cleanUp), said: strings.Replace(written, " IN ", " NONE ", 1)},
-		"refused":             {ask: ask(), status: refused, said: written, refusal: refused.Message},
-		"no rule":             {ask: ask(), status: none, said: written, refusal: noZone},
-		"no rule, clean up":   {ask: ask(cleanUp), status: none, said: strings.Replace(written, " IN ", " NONE ", 1)},
+		"present":             {ask: ask(), message: written},
+		"clean up":            {ask: ask(cleanUp), message: strings.Replace(written, " IN ", " NONE ", 1)},
+		"refused":             {ask: ask(), status: refused, message: written, refusal: refused.Message},
+		"no rule":             {ask: ask(), status: none, message: written, refusal: noZone},
+		"no rule, clean up":   {ask: ask(cleanUp), status: none, message: strings.Replace(written, " IN ", " NONE ", 1)},
 		"no zone in the view": {ask: ask(config(`{"view":"inside"}`)), refusal: noZone},
 		"no zone, clean up":   {ask: ask(config(`{"view":"inside"}`), cleanUp)},
 		"another config":      {ask: ask(config(`{"server":"192.0.2.1"}`)), refusal: "request.config"},
-		"etcd is away":        {ask: ask(), err: errAway, said: written, fails: func(err error) bool { return errors.Is(err, errAway) }},
-		"over its budget":     {ask: ask(), err: later(30), said: written, refusal: "writes more than 512 KiB a second (S9.2)"},
-		"over its budget, clean up": {ask: ask(cleanUp), err: later(30), said: strings.Replace(written, " IN ", " NONE ", 1),
+		"etcd is away":        {ask: ask(), err: errAway, message: written, fails: func(err error) bool { return errors.Is(err, errAway) }},
+		"over its budget":     {ask: ask(), err: later(30), message: written, refusal: "writes more than 512 KiB a second (S9.2)"},
+		"over its budget, clean up": {ask: ask(cleanUp), err: later(30), message: strings.Replace(written, " IN ", " NONE ", 1),
 			refusal: "(S9.2)"},
-		"others write there": {ask: ask(), err: later(1), said: written, fails: apierrors.IsTooManyRequests},
+		"others write there": {ask: ask(), err: later(1), message: written, fails: apierrors.IsTooManyRequests},
 		"not a digest": {ask: ask(func(r *acme.ChallengeRequest) { r.Key = "v=spf1 include:mallory.example -all" }),
 			refusal: "request.key"},
 		"a long key":           {ask: ask(func(r *acme.ChallengeRequest) { r.Key = strings.Repeat("a", 1<<16) }), refusal: "request.key"},
@@ -123,12 +123,12 @@ func TestREST_solves_S13_10(t *testing.T) {
 		"another action":       {ask: ask(func(r *acme.ChallengeRequest) { r.Action = "Steal" }), refusal: "request.action"},
 		"another namespace": {ask: ask(other),
 			fails: func(err error) bool { return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "solve") }},
-		"another namespace, clean up what stands": {ask: ask(cleanUp, other), stands: true, fails: apierrors.IsForbidden},
+		"another namespace, clean up what stands": {ask: ask(cleanUp, other), exists: true, fails: apierrors.IsForbidden},
 		"another namespace, clean up nothing":     {ask: ask(cleanUp, other)},
 		"another namespace, clean up, etcd is away": {ask: ask(cleanUp, other), err: errAway,
 			fails: func(err error) bool { return errors.Is(err, errAway) }},
 		"a ClusterIssuer, clean up nothing":     {ask: ask(cleanUp), by: solver},
-		"a ClusterIssuer, clean up what stands": {ask: ask(cleanUp), by: solver, stands: true, fails: apierrors.IsForbidden},
+		"a ClusterIssuer, clean up what stands": {ask: ask(cleanUp), by: solver, exists: true, fails: apierrors.IsForbidden},
 		"a ClusterIssuer": {ask: ask(), by: solver,
 			fails: func(err error) bool {
 				return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "use an Issuer")
@@ -138,15 +138,15 @@ func TestREST_solves_S13_10(t *testing.T) {
 			fails: apierrors.IsBadRequest},
 		"nothing": {fails: apierrors.IsBadRequest},
 	} {
-		w := &scripted{t: t, status: test.status, err: test.err, stands: test.stands}
+		w := &scripted{t: t, status: test.status, err: test.err, exists: test.exists}
 		if w.status.RCode == "" {
 			w.status.RCode = "NOERROR"
 		}
 		ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: test.by})
 		r := &REST{Config{Writer: w, Authorizer: solverOf("team-a")}}
 		got, err := r.Create(ctx, &acme.ChallengePayload{Request: test.ask}, nil, &metav1.CreateOptions{})
-		if w.said != test.said {
-			t.Errorf("%s: writes %q, want %q", what, w.said, test.said)
+		if w.message != test.message {
+			t.Errorf("%s: writes %q, want %q", what, w.message, test.message)
 		}
 		if test.fails != nil {
 			if err == nil || !test.fails(err) {
@@ -168,7 +168,7 @@ func TestREST_solves_S13_10(t *testing.T) {
 	w := &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "system:serviceaccount:team-a:cert-manager"})
 	r := &REST{Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}}}
-	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.said != written {
+	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.message != written {
 		t.Errorf("a ClusterIssuer that is let in: %v", err)
 	}
 	// Validating admission refuses before any write.
@@ -179,7 +179,7 @@ func TestREST_solves_S13_10(t *testing.T) {
 	r = &REST{Config{Writer: w, Authorizer: solverOf("team-a")}}
 	ctx = genericapirequest.WithUser(t.Context(), &user.DefaultInfo{})
 	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, refuse, &metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
-		w.said != "" {
-		t.Errorf("admission refuses: %v, and %q is written", err, w.said)
+		w.message != "" {
+		t.Errorf("admission refuses: %v, and %q is written", err, w.message)
 	}
 }

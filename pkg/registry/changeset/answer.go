@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	toldItems = 10
+	namedItems = 10
 	// maxOutcome bounds an audit annotation, in characters.
 	maxOutcome = 300
 )
@@ -55,7 +55,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	return nil
 }
 
-// The reason Timeout means an unknown outcome.
+// withoutOutcome replaces the reason Timeout, which means an unknown outcome.
 func withoutOutcome(e *apierrors.StatusError) error {
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
@@ -63,7 +63,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// The code is the items' common one, else 422: clients must not retry in vain.
+// The code is that common to the items, else 422: clients must not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,
@@ -74,7 +74,7 @@ func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.
 		if one.code != items[0].code {
 			status.Code, status.Reason = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid
 		}
-		if len(texts) < toldItems {
+		if len(texts) < namedItems {
 			texts = append(texts, fmt.Sprintf("%s (%s): %s", one.path(), one.name, one.failure.Message))
 		}
 		status.Details.Causes = append(status.Details.Causes, one.listCauses()...)
@@ -113,7 +113,6 @@ func (x *item) listCauses() (causes []metav1.StatusCause) {
 	return causes
 }
 
-// For a deletion, fieldOf returns the item.
 func (x *item) fieldOf(name string) string {
 	if name == "" || x.deletes() != nil {
 		return x.path().String()

@@ -41,7 +41,7 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 		unwritten    bool
 		code         int32
 		reason       metav1.StatusReason
-		says         string
+		want         string
 	}{
 		{"an item takes too long", timeout, ended, nil, true, 504, metav1.StatusReasonServerTimeout, nothing},
 		{"all items end while the set is sent", timeout, timeout, nil, false, 504, metav1.StatusReasonTimeout, unknown},
@@ -54,8 +54,8 @@ func TestErrorOf_saysWhetherTheOutcomeIsKnown_S10_4(t *testing.T) {
 		items := []*item{{of: set, code: int(test.first.Code), failure: test.first}, {of: set, index: 1, code: int(test.other.Code), failure: test.other}}
 		err := errorOf(set, items, endedSet{failure: test.failure, unwritten: test.unwritten})
 		var s apierrors.APIStatus
-		if !errors.As(err, &s) || s.Status().Code != test.code || s.Status().Reason != test.reason || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v: want %d %s that says %q", test.what, err, test.code, test.reason, test.says)
+		if !errors.As(err, &s) || s.Status().Code != test.code || s.Status().Reason != test.reason || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v: want %d %s that says %q", test.what, err, test.code, test.reason, test.want)
 		}
 	}
 }

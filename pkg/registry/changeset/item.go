@@ -98,7 +98,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	if created := x.creates(); created != nil {
 		w.Verb, record = "create", created
 		if len(set.ManagedFields) > 0 {
-			w.ClientManager = set.ManagedFields[0].Manager // by the generic server from User-Agent
+			w.ClientManager = set.ManagedFields[0].Manager // set by the generic server from User-Agent
 		}
 	} else {
 		w.Options.Force = &set.Spec.Force

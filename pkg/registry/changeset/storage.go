@@ -28,7 +28,7 @@ import (
 // Set joins the writes of items in one transaction.
 type Set interface {
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context marks a write under it as write i.
+	// Context marks a write under the returned context as write i.
 	Context(ctx context.Context, i int) context.Context
 	// Leave announces the end of write i, refused or not.
 	Leave(i int, refused bool)

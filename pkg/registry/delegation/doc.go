@@ -3,11 +3,11 @@
 
 // Package delegation is the REST storage of delegations.kubi.zone.
 //
-// It promises: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package
+// Guarantees: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package
 // validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
 // (S7.3); (4) only the server writes the status: there is no subresource status.
 //
-// It does not know the effect of a rule: the store below decides at commit, and a given function decides dry runs.
+// Out of scope: the effect of a rule. The store below decides at commit, and a given function decides dry runs.
 //
 // Read storage.go.
 package delegation

@@ -39,7 +39,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// Records become Ready by a status (S6.18).
+// checkStatus requires the right to confirm, since Records become Ready by a status (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	of := v1alpha1.Resource("dnsclasses")

@@ -62,7 +62,7 @@ type Handler struct {
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes admits deletions; admit, other writes, in which admission must not damage managed fields.
+	// deletes admits deletions. admit admits other writes, and protects managed fields.
 	deletes, admit admission.Interface
 	decoder        runtime.Decoder
 }
@@ -166,7 +166,7 @@ func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime
 		if err == nil {
 			return code, object
 		}
-		if _, says := err.(apierrors.APIStatus); !says && ctx.Err() != nil {
+		if _, known := err.(apierrors.APIStatus); !known && ctx.Err() != nil {
 			err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
 		}
 		return refuseWrite(err)

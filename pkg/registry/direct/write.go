@@ -139,7 +139,6 @@ func (h *Handler) mutateObject(ctx context.Context, attributes admission.Attribu
 	return nil
 }
 
-// authorizeCreation requires the right to create for an absent object.
 func (h *Handler) authorizeCreation(asked authorizer.AttributesRecord, validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	asked.Verb = "create"
 	return func(ctx context.Context, object runtime.Object) error {
@@ -199,7 +198,6 @@ func (w *Write) warnOfFields(ctx context.Context) {
 	}
 }
 
-// dropTwins drops duplicate owner references, with a Warning.
 func dropTwins(ctx context.Context, of metav1.Object, format string) {
 	var kept []metav1.OwnerReference
 	var twins []string

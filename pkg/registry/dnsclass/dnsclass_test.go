@@ -108,10 +108,10 @@ func TestDelete_warnsWhereTheClassIsInUse(t *testing.T) {
 		class := makeClass()
 		class.Finalizers = []string{v1alpha1.FinalizerDelivery}
 		c.change(class)
-		said := &recorder{}
+		result := &recorder{}
 		check := NewKind(false, describeDeleted).CheckDeletion
-		if err := check(warning.WithWarningRecorder(t.Context(), said), class, false); err != nil || len(*said) != c.want {
-			t.Errorf("%s: %v, %q", what, err, *said)
+		if err := check(warning.WithWarningRecorder(t.Context(), result), class, false); err != nil || len(*result) != c.want {
+			t.Errorf("%s: %v, %q", what, err, *result)
 		}
 	}
 }

@@ -3,10 +3,10 @@
 
 // Package dnsclass is the REST storage of dnsclasses.kubi.zone, with the subresources status and finalizers.
 //
-// It promises: (1) a write of spec does not change status, nor the reverse; (2) inline secrets are refused unless the
+// Guarantees: (1) a write of spec does not change status, nor the reverse; (2) inline secrets are refused unless the
 // server allows them; (3) Secrets named by a class are not read, so no response can reveal them.
 //
-// It does not know providers or deliveries: the API's package class decides which zones a class may deliver.
+// Out of scope: providers, deliveries, and the zones that a class may deliver, which the API's package class decides.
 //
 // Read storage.go first; lister.go finds the classes of a namespace.
 package dnsclass

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister finds named DNSClasses in etcd, for HaveNameServers in a watch, and default classes in that watch.
+// Lister finds DNSClasses: named ones in etcd, for HaveNameServers in a watch, and default classes in that watch.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
@@ -127,7 +127,6 @@ func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alph
 	return refs, nil
 }
 
-// defaultClasses are sorted by name.
 func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	all, err := l.informer.GetIndexer().ByIndex(byDefault, "")
 	if err != nil || len(all) == 0 {
@@ -163,8 +162,8 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	})
 }
 
-// MayDeliver reports whether a default class delivers zones of a namespace and view. True before the classes are
-// listed: a late Ready is better than a wrong Ready (S6.13). Called by every write.
+// MayDeliver reports whether a default class delivers zones of a namespace and view. It returns true until the classes
+// are listed: a late Ready is better than a wrong Ready (S6.13). Every write calls it.
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

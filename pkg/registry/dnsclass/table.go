@@ -43,13 +43,13 @@ func describeNamespaces(of *v1alpha1.DNSClass) string {
 		}
 		return kind.None
 	}
-	said := selection.Names
+	names := selection.Names
 	if selection.Selector != nil {
 		text := metav1.FormatLabelSelector(selection.Selector)
 		if text == "<none>" { // matches everything
 			return all
 		}
-		said = append(said[:len(said):len(said)], text)
+		names = append(names[:len(names):len(names)], text)
 	}
-	return kind.OrNone(strings.Join(said, ","))
+	return kind.OrNone(strings.Join(names, ","))
 }

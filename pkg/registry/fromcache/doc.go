@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromcache starts deletions from the watch cache. The generic store reads etcd before a deletion, although
-// the transaction checks again: a tenth of the time.
+// Package fromcache starts deletions from the watch cache. The generic store reads etcd before a deletion, although the
+// transaction checks again: this read takes a tenth of the time.
 //
-// It promises: (1) the object in etcd decides: if finalizers, uid or deletion mark have changed, the deletion starts
+// Guarantees: (1) the object in etcd decides: if finalizers, uid or deletion mark have changed, the deletion starts
 // again in etcd; (2) objects absent in the cache, and deletions with preconditions, start in etcd; (3) if an object
 // gets a first finalizer while the collection is deleted, the answer is a conflict.
 //
-// It does not know the objects or other validation.
+// Out of scope: the objects and other validation.
 //
 // Read delete.go.
 package fromcache

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Decide makes the decision of a commit without writing: status is set in after, or the error is the commit's. before
-// is nil for a create, after for a removal.
+// Decide makes the decision of a commit without writing: it sets the status of after, or returns the commit's error.
+// before is nil for a create, after for a removal.
 type Decide[T Object] func(ctx context.Context, before, after T) error
 
 func (r *REST[T]) decideUpdate(ctx context.Context, existing, out runtime.Object, created bool) error {

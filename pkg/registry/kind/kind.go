@@ -42,11 +42,11 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// Adopted: the server owns the label of the adopting zone (S6.12).
+	// Adopted is true if the server owns the label of the adopting zone (S6.12).
 	Adopted bool
 	// Keep sets other server-set fields. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
-	// Conditional: a PUT without resourceVersion is refused.
+	// Conditional is true if a PUT without resourceVersion is refused.
 	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
@@ -219,7 +219,6 @@ func (r *REST[T]) checkNew(further rest.ValidateObjectFunc) rest.ValidateObjectF
 	}
 }
 
-// check and further may be nil.
 func checkUpdate[T Object](check func(ctx context.Context, after, before T) error, further rest.ValidateObjectUpdateFunc,
 ) rest.ValidateObjectUpdateFunc {
 	if check == nil {

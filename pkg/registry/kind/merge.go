@@ -33,8 +33,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether a status was written for an older serial (S6.13). No serial is not stale; serials without
-// order (RFC 1982 §3.2) are: a late True is better than a wrong True.
+// Stale reports whether a status was written for an older serial (S6.13). A status without serial is not stale. Serials
+// without order (RFC 1982 §3.2) are stale: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -51,7 +51,7 @@ func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// kubi.zone/delivery is as written, others as before.
+// heldBy takes kubi.zone/delivery as written, other finalizers as before.
 func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }

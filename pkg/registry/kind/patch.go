@@ -76,8 +76,8 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 		}
 	case isPatch && p.media == types.JSONPatchType:
 		operations, _ := jsonpatch.DecodePatch(p.text.Bytes()) // the generic server reports the error
-		stands, _ := json.Marshal(existing)
-		if patched, failed := operations.Apply(stands); failed == nil {
+		stored, _ := json.Marshal(existing)
+		if patched, failed := operations.Apply(stored); failed == nil {
 			err = cmp.Or(p.checkTypes(patched, of), err)
 		}
 	case isPatch && !errors.As(err, &status) && ctx.Err() == nil:

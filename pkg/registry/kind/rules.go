@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// The generic store answers with validationErrors, without their rules.
+// validationErrors keeps errors with their rules: the answer of the generic store has none.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

@@ -70,7 +70,7 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
-// PrepareForUpdate restores all but the part. The generic server handles managed fields.
+// PrepareForUpdate restores all fields outside of the part. The generic server handles managed fields.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -119,7 +119,7 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 	return &subresource[T]{&store, strategy.Of, strategy.sub.Check, strategy.sub.Written}
 }
 
-func (*subresource[T]) Destroy() {}
+func (*subresource[T]) Destroy() {} // the store belongs to the resource
 
 // Update writes the part of an existing object. The uid of another object, such as a deleted predecessor, is a
 // Conflict: a patch has no preconditions, and validation would answer Invalid.

@@ -34,7 +34,8 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition, by types, that is not True or announces the end.
+// Message returns reason and message of the first condition, in the order of types, that is not True or announces the
+// end.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)
@@ -49,7 +50,7 @@ func Message(conditions []metav1.Condition, types ...string) string {
 	return None
 }
 
-// Class returns the name of a class, after its kind unless DNSClass.
+// Class returns the name of a class, after its kind unless that is DNSClass.
 func Class(ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindDNSClass {
 		return ref.Name

@@ -83,7 +83,7 @@ func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone,
 
 const maxRuleOctets = 512 << 10
 
-// view is "" for all.
+// listFor lists all views if view is "".
 func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
 	octets := 0
 	all := slices.Concat(t.byNamespace[namespace], t.open)
@@ -103,7 +103,7 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 }
 
 // ruleReader reads all rules for all waiting questions, then rests four times as long: a fifth of a processor at any
-// load. A question gets a reading begun after it came.
+// load. A question gets a reading that began after it came.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

@@ -61,7 +61,7 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }
 
-// spec has any case or a number (S4.5).
+// rrtype returns the canonical type; spec has any case or a number (S4.5).
 func rrtype(record *v1alpha1.Record) string {
 	t, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {

@@ -3,12 +3,12 @@
 
 // Package updatekey is the REST storage of updatekeys.kubi.zone, and applies RFC 2136 messages signed by their keys.
 //
-// It promises: (1) the author of a spec may write and delete Records in the namespace (S13.2); (2) a message changes
+// Guarantees: (1) the author of a spec may write and delete Records in the namespace (S13.2); (2) a message changes
 // only names covered by both spec.records and the zone's rules for the namespace (S13.1); (3) a message is a change
 // set or nothing: after a conflict the records are read again, and a repeated message is recognized by the Records of
 // the first copy; (4) writes have the UpdateKey's own user, whose name gives requests from outside no right (User).
 //
-// It does not know wire format and signatures: package primary does.
+// Out of scope: wire format and signatures, for which package primary is responsible.
 //
 // Read update.go first, then plan.go.
 package updatekey

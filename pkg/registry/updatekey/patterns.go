@@ -21,8 +21,8 @@ import (
 // On timeout there is no Warning.
 const maxRulesTime = time.Second
 
-// Every zone refuses the updates of a pattern without a rule for the namespace (S13.1). By WarningNoRules a load
-// drops the Warning if rules follow.
+// warnOfPatterns warns of patterns without a rule for the namespace: every zone refuses their updates (S13.1). By
+// WarningNoRules a load drops the Warning if rules follow.
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()
@@ -68,7 +68,6 @@ func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	})
 }
 
-// behindStar returns the labels after the last "*", "." if none.
 func behindStar(text string) string {
 	at := strings.LastIndexByte(text, '*')
 	_, behind, _ := strings.Cut(text[at+1:], ".")

@@ -18,9 +18,9 @@ import (
 
 func noRules(context.Context, string) ([]v1alpha1.NameReviewRule, bool) { return nil, false }
 
-type heard struct{ texts []string }
+type warningTexts struct{ texts []string }
 
-func (h *heard) AddWarning(_, text string) { h.texts = append(h.texts, text) }
+func (h *warningTexts) AddWarning(_, text string) { h.texts = append(h.texts, text) }
 
 // S13.1: a pattern without a rule for the namespace has a Warning: its updates are all refused.
 func TestKind_warnsOfPatternsWithoutARule_S13_1(t *testing.T) {
@@ -51,19 +51,20 @@ func TestKind_warnsOfPatternsWithoutARule_S13_1(t *testing.T) {
 		"www.example.org.": true, "example.org.": true, "x.dev.example.org.": true,
 		"x.inside.example.": true, "*.zones.example.": true, "*.example.net.": true, "a.org.": true,
 	} {
-		said := &heard{}
-		ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), said)
+		result := &warningTexts{}
+		ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), result)
 		must.Succeed(t, NewKind(verbs("create patch delete"), rules, nil).Check(ctx, newKey(pattern), &v1alpha1.UpdateKey{}))
-		if (len(said.texts) > 0) != warned || warned && !strings.HasPrefix(said.texts[0], "S13.1: spec.records[0].pattern: no rule gives") {
-			t.Errorf("%s: %q", pattern, said.texts)
+		if (len(result.texts) > 0) != warned ||
+			warned && !strings.HasPrefix(result.texts[0], "S13.1: spec.records[0].pattern: no rule gives") {
+			t.Errorf("%s: %q", pattern, result.texts)
 		}
 	}
 	inside := newKey("x.inside.example.", "x.example.org.")
 	inside.Spec.View = "inside"
-	said := &heard{}
-	ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), said)
+	result := &warningTexts{}
+	ctx := warning.WithWarningRecorder(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"}), result)
 	must.Succeed(t, NewKind(verbs("create patch delete"), rules, nil).Check(ctx, inside, &v1alpha1.UpdateKey{}))
-	if len(said.texts) != 1 || !strings.HasPrefix(said.texts[0], "S13.1: spec.records[1].pattern") {
-		t.Errorf("view inside: %q", said.texts)
+	if len(result.texts) != 1 || !strings.HasPrefix(result.texts[0], "S13.1: spec.records[1].pattern") {
+		t.Errorf("view inside: %q", result.texts)
 	}
 }

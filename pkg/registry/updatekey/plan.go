@@ -137,7 +137,7 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	return set, nil
 }
 
-// The TTL is 0.
+// resolveSet returns an RRset with TTL 0.
 func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
 	set := update.RRset{Type: t}
 	for _, text := range texts {
@@ -155,7 +155,7 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// before may be nil, id "".
+// makeChange makes the change of a Record; before may be nil, id "".
 func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
 		return rrsets.Change{Before: before}

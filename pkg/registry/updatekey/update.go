@@ -48,10 +48,10 @@ type Zones interface {
 		map[name.Name][]*v1alpha1.Record, error)
 	// ApexOf returns the RRsets made by the zone's spec, and the NS values of all namespaces at the apex, as written.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
-	// MayMake reports whether the spec of a zone may make RRsets at one of these names, without a read.
+	// MayMake reports whether the spec of a zone may make RRsets at one of the names, without a read.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites as a change set of the namespace. The cause is ZoneNotFound if the zone has no rule
-	// for the namespace.
+	// Judge checks prerequisites as a change set of the namespace. The error has the cause ZoneNotFound if the zone has
+	// no rule for the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
@@ -63,17 +63,17 @@ var ErrTooManyRecords = errors.New("the namespace has more Records at the names 
 type UpdateREST struct {
 	keys   rest.Getter
 	writer *Writer
-	tell   TellRefused
+	report ReportRefused
 }
 
-// TellRefused reports a refused update to the owner of the UpdateKey.
-type TellRefused func(key *v1alpha1.UpdateKey, rcode, message string)
+// ReportRefused reports a refused update to the owner of the UpdateKey.
+type ReportRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
 // NewUpdateREST returns an UpdateREST on the storage of UpdateKeys.
-func NewUpdateREST(keys rest.Getter, writer *Writer, tell TellRefused) *UpdateREST {
-	return &UpdateREST{keys, writer, tell}
+func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
+	return &UpdateREST{keys, writer, report}
 }
 
 // New returns an empty object, for discovery.
@@ -109,7 +109,7 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	}
 	switch request.Status.RCode {
 	case update.Refused.String(), update.NotAuth.String(), update.NotZone.String(), update.FormErr.String():
-		r.tell(key, request.Status.RCode, request.Status.Message)
+		r.report(key, request.Status.RCode, request.Status.Message)
 	}
 	return request, nil
 }
@@ -169,7 +169,7 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted: the Records were read again after an unmet prerequisite.
+	// doubted is true if the Records were read again after an unmet prerequisite.
 	doubted bool
 	taken   int
 }
@@ -283,7 +283,7 @@ func (p *plan) checkNames() *update.Failure {
 	return nil
 }
 
-// notAuth is the same for an absent zone and for a zone without rules for the namespace.
+// notAuth returns the same text for an absent zone and for a zone without rules for the namespace.
 func notAuth(zone name.Name, namespace string) string {
 	return fmt.Sprintf("there is no zone %s, or it has no rule for namespace %q", zone, namespace)
 }
@@ -330,8 +330,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the zone's spec if the namespace owns the zone, and whether others have NS at the apex
-// if these are updated.
+// addApex adds the RRsets of the zone's spec if the namespace owns the zone, and whether others have NS at the apex if
+// NS there are updated.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

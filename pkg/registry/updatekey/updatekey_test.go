@@ -50,8 +50,8 @@ func TestKind_asksForTheRightsOfTheAuthor_S13_2(t *testing.T) {
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "author"})
 	for has, lacks := range map[verbs]string{"create patch delete": "", "create patch": "delete", "create delete": "patch", "": "create"} {
 		err := NewKind(has, noRules, nil).Check(ctx, newKey("*.apps.example.org."), &v1alpha1.UpdateKey{})
-		said := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
-		if (err == nil) != (lacks == "") || err != nil && !said {
+		warned := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "right to "+lacks+" records")
+		if (err == nil) != (lacks == "") || err != nil && !warned {
 			t.Errorf("with %q: %v", has, err)
 		}
 	}
@@ -94,10 +94,10 @@ func TestKind_validates_S13_1(t *testing.T) {
 }
 
 // S13.3: the owner learns once that the key's name is taken: when lost, and when refused at first.
-func TestKind_tellsOfALostName_S13_3(t *testing.T) {
-	var told []string
+func TestKind_warnsOfALostName_S13_3(t *testing.T) {
+	var reported []string
 	of := NewKind(verbs(""), noRules, func(key *v1alpha1.UpdateKey, why string) {
-		told = append(told, key.Namespace+"/"+key.Name+": "+why)
+		reported = append(reported, key.Namespace+"/"+key.Name+": "+why)
 	})
 	with := func(reason string) *v1alpha1.UpdateKey {
 		key := newKey("a.example.org.")
@@ -110,22 +110,22 @@ func TestKind_tellsOfALostName_S13_3(t *testing.T) {
 		{"KeyNameTaken", "KeyNameTaken"}, {"KeyNameTaken", "Served"}, {"", "KeyNameTaken"}, {"Served", ""}} {
 		of.Subresources["status"].Written(with(write.after), with(write.before))
 	}
-	if want := "team/acme: because of KeyNameTaken"; len(told) != 2 || told[0] != want || told[1] != want {
-		t.Errorf("told %q", told)
+	if want := "team/acme: because of KeyNameTaken"; len(reported) != 2 || reported[0] != want || reported[1] != want {
+		t.Errorf("told %q", reported)
 	}
 }
 
 // planned has a zone of namespace dns and Records, and accepts change sets.
 type planned struct {
-	records []*v1alpha1.Record
-	made    []content.RRset
-	apexNS  []string
-	sets    []*v1alpha1.ChangeSet
-	acts    []string
-	fail    []error
-	judged  error              // of prerequisites without a change set
-	appears []*v1alpha1.Record // with the first change set
-	told    []string
+	records  []*v1alpha1.Record
+	made     []content.RRset
+	apexNS   []string
+	sets     []*v1alpha1.ChangeSet
+	acts     []string
+	fail     []error
+	judged   error              // of prerequisites without a change set
+	appears  []*v1alpha1.Record // with the first change set
+	reported []string
 }
 
 func (p *planned) FindZone(_ context.Context, _, view string, apex name.Name) (v1alpha1.AdoptingZone, bool, error) {
@@ -200,8 +200,8 @@ func (p *planned) sendRequest(t *testing.T, key *v1alpha1.UpdateKey, spec v1alph
 	t.Helper()
 	spec.Zone, spec.From = "example.org.", "192.0.2.7"
 	request := &v1alpha1.UpdateRequest{Spec: spec}
-	tell := func(_ *v1alpha1.UpdateKey, rcode, _ string) { p.told = append(p.told, rcode) }
-	got, err := NewUpdateREST(oneKey{key}, NewWriter(p, p), tell).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
+	report := func(_ *v1alpha1.UpdateKey, rcode, _ string) { p.reported = append(p.reported, rcode) }
+	got, err := NewUpdateREST(oneKey{key}, NewWriter(p, p), report).Create(t.Context(), "acme", request, nil, &metav1.CreateOptions{})
 	if err != nil {
 		return v1alpha1.UpdateRequestStatus{}, err
 	}
@@ -386,11 +386,11 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 		return records
 	}
 	for what, test := range map[string]struct {
-		id      string
-		stands  []*v1alpha1.Record
-		appears []*v1alpha1.Record // between the first read and the decision
-		want    string
-		sets    int
+		id       string
+		existing []*v1alpha1.Record
+		appears  []*v1alpha1.Record // between the first read and the decision
+		want     string
+		sets     int
 	}{
 		"again":                     {"one", written(), nil, "NOERROR", 0},
 		"again, a part was changed": {"one", written()[1:], nil, "NOERROR", 0},
@@ -398,7 +398,7 @@ func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 		"another message":           {"two", nil, written(), "YXDOMAIN", 1},
 		"a message without an id":   {"", nil, written(), "YXDOMAIN", 1},
 	} {
-		p := &planned{records: test.stands, fail: []error{unmet}, judged: unmet, appears: test.appears}
+		p := &planned{records: test.existing, fail: []error{unmet}, judged: unmet, appears: test.appears}
 		got := must.Get(p.sendRequest(t, key, spec(test.id)))(t)
 		if got.RCode != test.want || len(p.sets) != test.sets {
 			t.Errorf("%s: %+v, %d sets, want %s, %d", what, got, len(p.sets), test.want, test.sets)
@@ -424,8 +424,8 @@ func TestUpdate_staysWithinTheKey_S13_1(t *testing.T) {
 	} {
 		p := &planned{}
 		status, err := p.sendUpdate(t, test.key, test.by)
-		if err != nil || status.RCode != test.want || len(p.sets) > 0 || len(p.told) != 1 || p.told[0] != test.want {
-			t.Errorf("%s: %+v, %v, %d sets, told %q", what, status, err, len(p.sets), p.told)
+		if err != nil || status.RCode != test.want || len(p.sets) > 0 || len(p.reported) != 1 || p.reported[0] != test.want {
+			t.Errorf("%s: %+v, %v, %d sets, told %q", what, status, err, len(p.sets), p.reported)
 		}
 	}
 }

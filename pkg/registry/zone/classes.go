@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Absent classes and namespaces get a Warning; so do missing name servers and rules of a new Zone, whose before is
-// empty.
+// askOthers checks the classes, and warns of absent classes and namespaces. For a new Zone, whose before is empty, it
+// warns of missing name servers and rules, too.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -63,15 +63,15 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 		return nil
 	}
 	withdrawing, err := r.config.Withdrawing(ctx, zone)
-	var stood []v1alpha1.DNSClassReference
+	var existing []v1alpha1.DNSClassReference
 	if err == nil && len(withdrawing) > 0 && before.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
-		stood, err = r.config.Withdrawing(ctx, before)
+		existing, err = r.config.Withdrawing(ctx, before)
 	}
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("asking the classes of the zone for spec.allowRetain: %w", err))
 	}
 	for _, class := range withdrawing {
-		if slices.Contains(stood, class) {
+		if slices.Contains(existing, class) {
 			warning.AddWarning(ctx, "", refusal.Warning("S8.4", fmt.Sprintf("spec.deletionPolicy: %s does not allow Retain, "+
 				"so the zone is withdrawn from it as with Delete", describeClass(class))))
 			continue

@@ -153,7 +153,7 @@ var entryColumns = []metav1.TableColumnDefinition{
 var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that " +
 	"define the entry."}
 
-// writeTable is for `kubectl get zone NAME --subresource=entries`.
+// writeTable writes the output of `kubectl get zone NAME --subresource=entries`.
 func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
 	columns := entryColumns
 	if sources != nil {

@@ -399,16 +399,16 @@ func TestEntries_sources(t *testing.T) {
 	_, _, body := d.getPage(t, "/example-org/entries?sources=true", "", "admin")
 	var got v1alpha1.ZoneEntries
 	must.Succeed(t, json.Unmarshal([]byte(body), &got))
-	var said []string
+	var messages []string
 	for _, entry := range got.Entries {
 		text := entry.Type + " " + entry.RData + ":"
 		for _, ref := range entry.Sources {
 			text += " " + ref.Namespace + "/" + ref.Name
 		}
-		said = append(said, text)
+		messages = append(messages, text)
 	}
 	const want = "NS ns1.example.org.:|MX 10 mail.example.org.: dns/mail|A 10.0.0.0:|A 192.0.2.1: team-a/one|A 192.0.2.2: team-a/one team-b/two|A 192.0.2.3:"
-	if text := strings.Join(said[1:], "|"); text != want {
+	if text := strings.Join(messages[1:], "|"); text != want {
 		t.Errorf("sources %s, want %s", text, want)
 	}
 	d.expectRefusal(t, "/example-org/entries?sources=true&format=text", "", "admin", http.StatusBadRequest, "master file")
@@ -520,9 +520,9 @@ func TestChanges(t *testing.T) {
 	if none := d.getChanges(t, "since=7", "tenant"); len(none.Changes) != 0 || none.Until != 7 {
 		t.Errorf("nothing since: %+v", none)
 	}
-	told := d.getChanges(t, "since=5&sources=true", "admin").Changes[0]
-	if told.By != "alice" || told.Record == nil || told.Record.Namespace != "team-a" {
-		t.Errorf("sources %+v", told)
+	reported := d.getChanges(t, "since=5&sources=true", "admin").Changes[0]
+	if reported.By != "alice" || reported.Record == nil || reported.Record.Namespace != "team-a" {
+		t.Errorf("sources %+v", reported)
 	}
 	d.expectRefusal(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
 	if held := d.getChanges(t, "", "tenant"); held.Since != 5 || held.Until != 7 || len(held.Changes) != 2 {

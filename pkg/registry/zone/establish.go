@@ -28,7 +28,7 @@ const subresourceEstablish = "establish"
 const maxReviews = 3
 
 // resourceName returns the resourceNames entry of a zone in a Role: the fqdn without trailing dot, "." for the root,
-// after "VIEW:" outside of the default view. False if the name is relative or invalid.
+// after "VIEW:" outside of the default view. It returns false if the name is relative or invalid.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false

@@ -29,7 +29,7 @@ type continuation struct {
 func (p continuation) token() string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err)
+		panic(err) // strings and numbers always marshal
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
@@ -49,9 +49,9 @@ func parseContinuation(token string) (continuation, error) {
 type page struct {
 	snapshot Snapshot
 	uid      string
-	// limit is the maximum number of entries; 0: all.
+	// limit is the maximum number of entries; 0 for all.
 	limit int64
-	// from is the end of the previous page; zero: the beginning.
+	// from is the end of the previous page; zero for the first page.
 	from   continuation
 	owner  name.Name
 	rrtype rdata.Type

@@ -16,9 +16,9 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased is an update of an older version of a Zone: Records of a busy zone make new versions many times a second.
-// If only computed status has changed since, the update applies to the current version (S7.10). The older version
-// comes from the minutes of history in etcd, once a request.
+// rebased is an update of an older version of a Zone: Records of a busy zone make new versions many times a second. If
+// only computed status has changed since, the update applies to the current version (S7.10). The older version is read
+// from etcd, which keeps minutes of history, once a request.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	// read returns nil if the version is unknown.

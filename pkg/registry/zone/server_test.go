@@ -460,21 +460,21 @@ func testFinalizers(t *testing.T, s *server) {
 			t.Errorf("more than finalizers was written: %+v", after)
 		}
 	}
-	const other, ours = "example.org/other", v1alpha1.FinalizerDelivery
+	const other, local = "example.org/other", v1alpha1.FinalizerDelivery
 	after, err := write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery","mallory.test/forever"],`+forged)
-	same(after, err, other, ours)
+	same(after, err, other, local)
 	after, err = write(types.MergePatchType, `{"metadata":{"finalizers":null,`+forged)
 	same(after, err, other)
 	after, err = write(types.StrategicMergePatchType, `{"metadata":{"finalizers":["kubi.zone/delivery"]}}`)
-	same(after, err, other, ours)
+	same(after, err, other, local)
 	// S8.3, attack 71: a write of the Zone neither removes nor adds that finalizer.
 	freed, err := zones.Patch(ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	same(freed, err, ours)
+	same(freed, err, local)
 	freed.Finalizers = []string{other}
 	freed, err = zones.Update(ctx, freed, metav1.UpdateOptions{})
-	same(freed, err, other, ours)
+	same(freed, err, other, local)
 	tied := zoneNamed("tied", "tied.example.")
-	tied.Finalizers = []string{ours, other}
+	tied.Finalizers = []string{local, other}
 	if tied, err = zones.Create(ctx, tied, metav1.CreateOptions{}); err != nil || !slices.Equal(tied.Finalizers, []string{other}) {
 		t.Errorf("a new Zone: %v, %q", err, tied.Finalizers)
 	}
@@ -616,7 +616,7 @@ func testClasses(t *testing.T, s *server) {
 		zone.Namespace, zone.Spec.DNSClassRefs = "classed", refs
 		return zone
 	}
-	ours, theirs, later := v1alpha1.DNSClassReference{Name: "ours"}, v1alpha1.DNSClassReference{Name: "theirs"}, v1alpha1.DNSClassReference{Name: "later"}
+	allowed, foreign, later := v1alpha1.DNSClassReference{Name: "ours"}, v1alpha1.DNSClassReference{Name: "theirs"}, v1alpha1.DNSClassReference{Name: "later"}
 	servers := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "theirs"}
 	refused := func(err error) {
 		t.Helper()
@@ -625,13 +625,13 @@ func testClasses(t *testing.T, s *server) {
 		}
 	}
 	// S1.9: a class without the view that the Zone names; the controller checks a view from zoneRef.
-	inside := in("c0", ours)
+	inside := in("c0", allowed)
 	inside.Spec.View = "inside"
 	if _, err := zones.Create(ctx, inside, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `spec.dnsClassRefs[0]: DNSClass "ours" does not deliver zones of view "inside" (S1.9)`) {
 		t.Errorf("%v", err)
 	}
 	// S11.30: a Bind9Cluster belongs to the namespace, existing or not.
-	c1, err := zones.Create(ctx, in("c1", ours, later, servers), metav1.CreateOptions{})
+	c1, err := zones.Create(ctx, in("c1", allowed, later, servers), metav1.CreateOptions{})
 	if err != nil || *c1.Spec.TTL != 77 {
 		t.Fatalf("%v, ttl %v", err, c1.Spec.TTL)
 	}
@@ -642,7 +642,7 @@ func testClasses(t *testing.T, s *server) {
 	if again, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"ttl":null}}`), metav1.PatchOptions{}); err != nil || *again.Spec.TTL != 5 {
 		t.Errorf("S6.5: an update without a ttl: %v, %v", err, again.Spec.TTL)
 	}
-	put := in("c1", later, ours, servers)
+	put := in("c1", later, allowed, servers)
 	if replaced, err := zones.Update(ctx, put, metav1.UpdateOptions{}); err != nil || *replaced.Spec.TTL != 5 {
 		t.Errorf("S6.5: a PUT without a ttl, and with another first class: %v, %v", err, replaced.Spec.TTL)
 	}
@@ -660,7 +660,7 @@ func testClasses(t *testing.T, s *server) {
 	servedBy(c1, nil, "ns.class.example.")
 	none, err := zones.Patch(ctx, "c1", types.MergePatchType, []byte(`{"spec":{"nameServers":null,"dnsClassRefs":[{"kind":"DNSClass","name":"ours"}]}}`), metav1.PatchOptions{})
 	servedBy(none, err)
-	own := in("c6", ours)
+	own := in("c6", allowed)
 	own.Spec.NameServers = []v1alpha1.NameServer{{Name: "ns.own.example."}}
 	own, err = zones.Create(ctx, own, metav1.CreateOptions{})
 	servedBy(own, err, "ns.own.example.")
@@ -678,7 +678,7 @@ func testClasses(t *testing.T, s *server) {
 		t.Errorf("no class: %v, %v", err, made.Spec.TTL)
 	}
 	for _, options := range []metav1.CreateOptions{{}, {DryRun: []string{metav1.DryRunAll}}} {
-		_, err := zones.Create(ctx, in("c2", ours, theirs), options)
+		_, err := zones.Create(ctx, in("c2", allowed, foreign), options)
 		refused(err)
 	}
 	add := []byte(`{"spec":{"dnsClassRefs":[{"kind":"DNSClass","name":"ours"},{"kind":"DNSClass","name":"theirs"}]}}`)
@@ -713,8 +713,8 @@ func testRetain(t *testing.T, s *server) {
 	s.withdraws = []string{"retired"}
 	refused := func(err error) {
 		t.Helper()
-		said := `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`
-		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), said) || !strings.Contains(err.Error(), "spec.allowRetain") ||
+		message := `spec.deletionPolicy: Invalid value: "Retain": DNSClass "retired" does not allow Retain`
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), message) || !strings.Contains(err.Error(), "spec.allowRetain") ||
 			refusal.Of(err)[0].Rule != "S8.4" {
 			t.Errorf("%v", err)
 		}

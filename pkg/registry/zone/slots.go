@@ -26,7 +26,7 @@ type slots struct {
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// readsAll: the user may read all zones.
+// acquire takes a slot until leave. readsAll is true if the user may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Entries come sorted by owner, so only one owner's Records are kept.
+// recordSources keeps one owner's Records: entries come sorted by owner.
 type recordSources struct {
 	ctx     context.Context
 	sources Sources
@@ -28,7 +28,6 @@ type value struct {
 	data   string
 }
 
-// sourcesOf returns nil if o is nil.
 func (o *recordSources) sourcesOf(entry dns.Entry) ([]v1alpha1.RecordReference, error) {
 	if o == nil {
 		return nil, nil

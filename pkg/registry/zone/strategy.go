@@ -98,7 +98,7 @@ var (
 
 // takeStatus takes the controller's conditions (S7.4).
 func takeStatus(after, written *v1alpha1.Zone) {
-	behind := saysBehind(&written.Status, &after.Status)
+	behind := reportsBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
 	if behind {
@@ -106,9 +106,9 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// saysBehind reports whether Ready is False with reason SerialBehind, at a serial ahead of the zone's: a secondary's
+// reportsBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the zone
 // (S6.11).
-func saysBehind(written, before *v1alpha1.ZoneStatus) bool {
+func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonSerialBehind &&
 		before.Serial != 0 && written.Serial >= 1 && written.Serial <= math.MaxUint32 &&

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxBuffered = 64 << 10
-	// stall bounds a write. The stream has no other deadline.
+	// stall bounds the time of a write. The stream has no other deadline.
 	stall = 30 * time.Second
 )
 
@@ -84,7 +84,7 @@ func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	return l.Flush()
 }
 
-// Flush reports errors.
+// writeComment leaves errors to Flush.
 func (s *stream) writeComment(text string) {
 	_, _ = s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
 }

@@ -74,7 +74,7 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
 
-func (*view[O]) Destroy() {}
+func (*view[O]) Destroy() {} // the store belongs to the zones
 
 func (v *view[O]) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
 	return v.options.DeepCopyObject(), false, ""

@@ -39,12 +39,12 @@ type Views interface {
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// At returns the zone (by uid) at exactly that serial, or ErrNotHeld.
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
-	// Oldest returns the oldest serial with all later changes, or ErrNotHeld.
+	// Oldest returns the oldest serial after which all changes are held, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
-	// Steps returns the changes of the definition after since, up to until, oldest first, or ErrNotHeld. With entries
-	// each change also has the removed and added entries, including the SOA.
+	// Steps returns the changes of the definition after the serial since, up to the serial until, oldest first, or
+	// ErrNotHeld. If entries is true, each change also has the removed and added entries, including the SOA.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the entries since a serial,
+	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the zone's entries since a serial,
 	// without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }

@@ -65,8 +65,7 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd ends with ctx, if the client is too far behind, or if the zone is deleted. The error is one of
-// writing.
+// sendUntilEnd ends with ctx, if the client is too far behind, or if the zone is deleted. It returns a write error.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
@@ -88,7 +87,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// An idle HTTP/2 stream would be cut by the deadline.
+// flush also removes the deadline, or an idle HTTP/2 stream would be cut.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (w *watcher) flush() error {
 	return err
 }
 
-// The error is an API status or writeFailed.
+// sendChanges returns an API status or writeFailed.
 func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.at == until {
 		return nil

@@ -3,13 +3,13 @@
 
 // Package wire parses DNS UPDATE messages (RFC 2136 §2).
 //
-// It promises:
+// Guarantees:
 //
 //  1. No input panics. At most update.MaxRecords records are read, counted in the header first, and each name and
 //     value is parsed once.
 //  2. The result is checked (Message.Check), with values in the form of Records.
 //
-// It does not know zones or signatures.
+// Out of scope: zones and signatures.
 //
 // Read parse.go.
 package wire

@@ -55,11 +55,12 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so both are cached.
+// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so names and values are
+// cached.
 type reader struct {
 	msg []byte
 	off int
-	// names are keyed by text as sent, values by octets as sent: equal octets are equal data, even compressed.
+	// The keys of names are texts, those of values octets as sent: equal octets are equal data, even compressed.
 	names  map[string]name.Name
 	values map[sentData]string
 	space  []byte
@@ -132,7 +133,7 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 // expansion bounds the growth of data by decompression: types of Records have at most two names.
 const expansion = 2 * 255
 
-// The data are the last octets before the offset.
+// readData parses the last octets before the offset.
 func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if rr.IsMeta() {
 		return rr.Fail(update.FormErr, "no record has this type")

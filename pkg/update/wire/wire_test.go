@@ -299,12 +299,12 @@ func TestFold(t *testing.T) {
 			}
 			got = append(got, fmt.Sprintf("%s %s %d %v", owner, c.Type, ttl, c.Values))
 		}
-		said := strings.Join(got, "; ")
+		message := strings.Join(got, "; ")
 		if failure != nil {
-			said = failure.Error()
+			message = failure.Error()
 		}
-		if said != test.want && (failure == nil || !strings.HasPrefix(said, test.want) || test.want == "") {
-			t.Errorf("%s: %s, want %s", test.lines, said, test.want)
+		if message != test.want && (failure == nil || !strings.HasPrefix(message, test.want) || test.want == "") {
+			t.Errorf("%s: %s, want %s", test.lines, message, test.want)
 		}
 	}
 }

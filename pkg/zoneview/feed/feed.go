@@ -29,7 +29,7 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes a Set. The source chooses the keys of zones: UID or namespace/name.
+// Feed writes a Set. The source chooses the keys of zones, UIDs or namespace/name.
 type Feed struct {
 	set *zoneview.Set
 	// slots bounds proofs in flight.
@@ -45,7 +45,7 @@ type Feed struct {
 	proofsFailed    int64
 	// synced is true after a listing without pending zones, until the source fails.
 	synced bool
-	// failure is the source's last; failures counts those in a row.
+	// failure is the source's last, failures the number in a row.
 	failure  error
 	failures int
 	// changed is closed and replaced when synced or failures change.
@@ -56,19 +56,19 @@ type zone struct {
 	// identity has a UID once the zone was read; before, and if unreadable, only the name.
 	identity zoneview.Zone
 	listing  int
-	// pending is why the zone is not in the Set yet, before the sync; frozen is why it is unproven.
+	// pending is why the zone is not in the Set yet, before the sync, frozen why it is unproven.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
 }
 
-// New returns a feed with at most proofs in flight.
+// New returns a feed with at most that many proofs in flight.
 func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing, with Base for each zone, until EndListing. With stay, a feed in sync with frozen
-// zones stays in sync: the source only retries their proofs.
+// BeginListing begins a listing; the source calls Base for each zone, then EndListing. If stay, a feed in sync with
+// frozen zones stays in sync, as the source only retries their proofs.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -103,9 +103,9 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a
-// zone that it creates. Transactions of frozen zones are skipped: their result is unknown. After an error the zone is
-// frozen, or must be read again. After the end of ctx nothing is applied.
+// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a zone
+// that the transaction creates. Transactions of frozen zones are skipped, as their result is unknown. After an error
+// the zone is frozen, or must be read again. After ctx ends nothing is applied.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -161,7 +161,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds a zone not read yet. The feed is not in sync before Report or a proof.
+// Expect adds a zone not read yet. The feed is not in sync before its Report or proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -171,8 +171,8 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
-// there. After an error a pending zone stays pending; no other becomes pending, so a zone once in the Set or frozen
-// does not end the sync.
+// there. After an error a pending zone stays pending. No other zone becomes pending, so a zone that was in the Set or
+// frozen does not end the sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -187,8 +187,8 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone keeps a zone in the Set as last proven, or out. A proof in flight is of an earlier state, and must not
-// unfreeze the zone.
+// freezeZone freezes a zone, and drops its proof in flight, which is of an earlier state and must not unfreeze the
+// zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -213,7 +213,7 @@ func (f *Feed) unfreezeZone(key string, z *zone) {
 	}
 }
 
-// confirmZone ends pending and frozen, and forgets a zone not in the Set.
+// confirmZone clears pending and frozen, and forgets a zone not in the Set.
 func (f *Feed) confirmZone(key string, z *zone) {
 	f.unfreezeZone(key, z)
 	if z.identity.UID == "" {
@@ -267,7 +267,7 @@ func (f *Feed) Fail(err error) (times int) {
 	return f.failures
 }
 
-// Check returns why the feed is not in sync, or nil. Frozen zones do not count.
+// Check returns why the feed is not in sync, or nil. Frozen zones do not matter.
 func (f *Feed) Check() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -287,7 +287,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns when the feed is in sync, with the source's error after maxFailures, or with the cause of ctx.
+// Wait returns nil when the feed is in sync, the source's error after maxFailures, or the cause of ctx.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()

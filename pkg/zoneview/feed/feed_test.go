@@ -140,7 +140,7 @@ func TestFeed_aSourceThatFailsIsReportedToTheCallersOfWait(t *testing.T) {
 	}
 }
 
-func TestFeed_whatIsToldDuringAProofWaitsForIt(t *testing.T) {
+func TestFeed_changesDuringAProofWaitForIt(t *testing.T) {
 	f := newFed(t)
 	proof := f.Base("a", f.makeBase("a", 1))
 	for n := 2; n < 4; n++ {

@@ -34,7 +34,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 		var listed, stayed bool
 		uids := []string{"a1", "b1", "c1"} // a recreated zone gets another uid
 		all := slices.Clone(uids)
-		tell := func(err error, uid string) {
+		report := func(err error, uid string) {
 			if err != nil && f.FrozenBy(uid) == nil { // as in a source: restart the listing
 				f.Fail(err)
 				listed = false
@@ -65,7 +65,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 			if z := store[uid]; z != nil && z.proof != nil {
 				proof := z.proof
 				z.proof = nil
-				tell(proof.Run(t.Context()), uid)
+				report(proof.Run(t.Context()), uid)
 			}
 		}
 		change := func(i int) {
@@ -74,19 +74,19 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 			case z == nil:
 				store[uid] = &stored{}
 				if listed {
-					tell(f.Feed.Apply(t.Context(), uid, content.Transaction{Steps: f.steps[:1], Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}), uid)
+					report(f.Feed.Apply(t.Context(), uid, content.Transaction{Steps: f.steps[:1], Settled: true}, zoneview.Zone{UID: uid, Namespace: "ns", Name: uid}), uid)
 				}
 			case rapid.IntRange(0, 9).Draw(draw, "what") == 0:
 				delete(store, uid)
 				uids[i] = fmt.Sprint(uid[:1], len(all))
 				all = append(all, uids[i])
 				if listed {
-					tell(f.Feed.Apply(t.Context(), uid, content.Transaction{Gone: true}, zoneview.Zone{}), uid)
+					report(f.Feed.Apply(t.Context(), uid, content.Transaction{Gone: true}, zoneview.Zone{}), uid)
 				}
 			case z.n < 8:
 				z.n++
 				if listed {
-					tell(f.applyStep(uid, z.n), uid)
+					report(f.applyStep(uid, z.n), uid)
 				}
 			}
 		}
@@ -131,7 +131,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 				if len(old) > 0 {
 					proof := old[0]
 					old = old[1:]
-					tell(proof.Run(t.Context()), proof.key)
+					report(proof.Run(t.Context()), proof.key)
 				}
 			case 5:
 				if z := store[uid]; z != nil {
@@ -140,7 +140,7 @@ func TestFeed_hasWhatTheStoreHas(t *testing.T) {
 				}
 			case 6:
 				if listed && store[uid] != nil && rapid.Bool().Draw(draw, "misfit") { // a misfit
-					tell(f.applyStep(uid, 8), uid)
+					report(f.applyStep(uid, 8), uid)
 					if store[uid].n == 7 {
 						store[uid].n = 8
 					}

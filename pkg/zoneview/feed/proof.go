@@ -16,13 +16,13 @@ import (
 // Base is a zone as read, before the proof.
 type Base struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the zone's claim; empty: the source has compared.
+	// Hash is the zone's claim, or empty if the source has compared.
 	Hash string
-	// Settled: the snapshot is delivered. Otherwise Since leads from the delivered state to the snapshot (S7.2,
-	// S7.5); if empty, the delivered state is unknown.
+	// Settled is true if the snapshot may be delivered. Otherwise the steps Since lead from the delivered state to the
+	// snapshot (S7.2, S7.5); without steps, it is unknown.
 	Settled bool
 	Since   []content.Step
-	// Final: freeze the zone if the proof fails, as another read would return the same.
+	// Final freezes the zone if the proof fails, as another read would return the same.
 	Final bool
 }
 
@@ -37,7 +37,7 @@ type Proof struct {
 	waiting []content.Transaction
 }
 
-// Base begins a zone's proof, and replaces a proof in flight. The caller calls Run.
+// Base begins the proof of a zone, and replaces a proof in flight. The caller calls Run.
 func (f *Feed) Base(key string, base Base) *Proof {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -57,7 +57,7 @@ func (f *Feed) Base(key string, base Base) *Proof {
 }
 
 // Run proves the zone, which takes long (Snapshot.Prove), puts it into the Set and applies the transactions that
-// arrived meanwhile. The error is a failed proof or misfit; nil if the zone was removed or read again meanwhile.
+// arrived meanwhile. The error is a failed proof or misfit, or nil if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -96,8 +96,8 @@ func (p *Proof) isOvertaken() bool {
 	return p.zone.proof != p
 }
 
-// finishProof puts the zone into the Set and applies the waiting transactions, or freezes the zone if the proof
-// failed and the base is final. delivered is some steps before the snapshot if the zone is unsettled; nil if unknown.
+// finishProof puts the zone into the Set and applies the waiting transactions, or freezes the zone if the proof failed
+// and the base is final. delivered is the settled snapshot, an earlier one if the zone is unsettled, or nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()
@@ -121,7 +121,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	default:
 		f.set.PutUnsettled(snapshot, delivered, p.base.Since)
 	}
-	f.unfreezeZone(p.key, z) // before a step that may freeze the zone again
+	f.unfreezeZone(p.key, z) // first, as a step may freeze the zone again
 	for _, tx := range p.waiting {
 		if err := f.applyToSet(ctx, p.key, z, tx); err != nil {
 			return err

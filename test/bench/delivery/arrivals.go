@@ -85,7 +85,7 @@ type arm struct {
 }
 
 // sample has each change's duration, from due time to arrival.
-type sample struct{ took []time.Duration }
+type sample struct{ elapsed []time.Duration }
 
 var quantiles = []struct {
 	name string
@@ -93,7 +93,7 @@ var quantiles = []struct {
 }{{"p50", 0.50}, {"p99", 0.99}}
 
 func (s sample) computeQuantile(q float64) float64 {
-	return figures.Quantile(append([]time.Duration(nil), s.took...), q)
+	return figures.Quantile(append([]time.Duration(nil), s.elapsed...), q)
 }
 
 // breath precedes a lone change: longer than a program's pause between NOTIFYs or transfers.
@@ -114,7 +114,7 @@ func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err err
 		if err := a.came.waitForAll(ctx); err != nil {
 			return s, err
 		}
-		s.took = append(s.took, one.at.Sub(began))
+		s.elapsed = append(s.elapsed, one.at.Sub(began))
 	}
 	return s, nil
 }
@@ -158,7 +158,7 @@ func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s
 		return s, err
 	}
 	for i, one := range all {
-		s.took = append(s.took, one.at.Sub(due(i)))
+		s.elapsed = append(s.elapsed, one.at.Sub(due(i)))
 	}
 	return s, nil
 }

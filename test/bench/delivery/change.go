@@ -199,13 +199,13 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 		}
 	}
 	began := time.Now()
-	took := map[string][]time.Duration{}
+	elapsed := map[string][]time.Duration{}
 	for round := range s.plan.Rounds {
 		if round >= fewestRounds && time.Since(began) > s.plan.Time {
-			s.say("no time for more than %d rounds", round)
+			s.printf("no time for more than %d rounds", round)
 			break
 		}
-		s.say("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
+		s.printf("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
 		into.Header.Rounds++
 		got := map[string]sample{}
 		for i := range arms {
@@ -225,7 +225,7 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 				for _, of := range quantiles {
 					into.Add(changeLabel+name+"/"+of.name, "ms", got[name].computeQuantile(of.q))
 				}
-				took[name] = append(took[name], got[name].took...)
+				elapsed[name] = append(elapsed[name], got[name].elapsed...)
 			}
 		}
 		for _, pair := range pairs {
@@ -237,8 +237,8 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(took)) {
-		into.Add(changeLabel+name+"/p99/"+pooled, "ms", sample{took[name]}.computeQuantile(0.99))
+	for _, name := range slices.Sorted(maps.Keys(elapsed)) {
+		into.Add(changeLabel+name+"/p99/"+pooled, "ms", sample{elapsed[name]}.computeQuantile(0.99))
 	}
 	return nil
 }

@@ -4,7 +4,7 @@
 // Command delivery (`make bench-delivery`) measures the time from a client's write to a secondary's answer or a
 // webhook's call.
 //
-// It promises:
+// Guarantees:
 //
 // (1) The compared ways alternate within every round, and a ratio is of two figures of a round: kubizone's
 // secondaries beside those of a Knot with dynamic updates.
@@ -14,7 +14,8 @@
 // (3) Every server is the shipped program, kubizone as built from cmd/kubizone.
 //
 // (4) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
-// It does not know how deliveries work.
+//
+// Out of scope: how deliveries work.
 //
 // Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.
 package main

@@ -47,7 +47,7 @@ type stage struct {
 	plan     plan
 	dir      string
 	kubizone string // path of the program
-	say      func(format string, args ...any)
+	printf   func(format string, args ...any)
 }
 
 func (p plan) runPlan(ctx context.Context, log io.Writer) (*figures.Results, error) {
@@ -56,7 +56,7 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (*figures.Results, err
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	s := &stage{plan: p, dir: dir, say: func(format string, args ...any) { fmt.Fprintf(log, "bench-delivery: "+format+"\n", args...) }}
+	s := &stage{plan: p, dir: dir, printf: func(format string, args ...any) { fmt.Fprintf(log, "bench-delivery: "+format+"\n", args...) }}
 	if s.kubizone = p.Kubizone; s.kubizone == "" {
 		if s.kubizone, err = rig.Kubizone(ctx, dir, ""); err != nil {
 			return nil, err

@@ -78,8 +78,8 @@ func launchProgram(ctx context.Context, dir, path string, args ...string) (*prog
 	})
 	if err != nil {
 		p.stop()
-		said, _ := os.ReadFile(p.log)
-		return nil, fmt.Errorf("kubizone %s: %w; it says:\n%s", args[0], err, said[max(0, len(said)-4000):])
+		output, _ := os.ReadFile(p.log)
+		return nil, fmt.Errorf("kubizone %s: %w; it says:\n%s", args[0], err, output[max(0, len(output)-4000):])
 	}
 	return p, nil
 }

@@ -108,7 +108,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 			if err != nil {
 				return err
 			}
-			took, all, err := figures.Callers(ctx, callers, s.plan.Writes, func(ctx context.Context, i int) error {
+			elapsed, all, err := figures.Callers(ctx, callers, s.plan.Writes, func(ctx context.Context, i int) error {
 				return write[name](ctx, "h"+strconv.Itoa(first+i))
 			})
 			if err != nil {
@@ -121,8 +121,8 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 			spent[name] = float64((after - before).Microseconds()) / float64(s.plan.Writes)
 			into.Add("write/"+name+"/cpu", "µs", spent[name])
 			into.Add("write/"+name+"/rate", "1/s", float64(s.plan.Writes)/all.Seconds())
-			into.Add("write/"+name+"/p50", "ms", figures.Quantile(took, 0.5))
-			into.Add("write/"+name+"/p99", "ms", figures.Quantile(took, 0.99))
+			into.Add("write/"+name+"/p50", "ms", figures.Quantile(elapsed, 0.5))
+			into.Add("write/"+name+"/p99", "ms", figures.Quantile(elapsed, 0.99))
 		}
 		for _, name := range []string{byMessage, byLease} {
 			into.Add("write/"+name+" ÷ "+byApply+"/cpu", "×", spent[name]/spent[byApply])
@@ -154,9 +154,9 @@ func (u *server) measureFlood(ctx context.Context, writes, round int, send func(
 			}
 		}
 		pace := rate.NewLimiter(quietRate, 1)
-		took := make([]time.Duration, writes)
+		elapsed := make([]time.Duration, writes)
 		var err error
-		for i := range took {
+		for i := range elapsed {
 			if err = pace.Wait(ctx); err != nil {
 				break
 			}
@@ -167,15 +167,15 @@ func (u *server) measureFlood(ctx context.Context, writes, round int, send func(
 			if _, err = u.api.Records(quietNamespace).Create(ctx, record, metav1.CreateOptions{}); err != nil {
 				break
 			}
-			took[i] = time.Since(began)
+			elapsed[i] = time.Since(began)
 		}
 		stop()
 		flood.Wait()
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		p99[name] = figures.Quantile(took, 0.99)
-		into.Add("write/"+name+"/p50", "ms", figures.Quantile(took, 0.5))
+		p99[name] = figures.Quantile(elapsed, 0.99)
+		into.Add("write/"+name+"/p50", "ms", figures.Quantile(elapsed, 0.5))
 		into.Add("write/"+name+"/p99", "ms", p99[name])
 	}
 	into.Add("write/"+quietBeside+" ÷ "+quietAlone+"/p99", "×", p99[quietBeside]/p99[quietAlone])

@@ -4,13 +4,13 @@
 // Package figures has a benchmark's results: series with a value a round, medians, targets, and files to compare
 // runs.
 //
-// It promises:
+// Guarantees:
 //
 //  1. A median is of the rounds' values: the median of ratios, not the ratio of medians.
 //  2. A run reads another run's file: a header, then a line of JSON for each series.
 //  3. Two runs differ in a figure only if their rounds' values do not overlap.
 //
-// It does not know the measured program.
+// Out of scope: the measured program.
 //
 // Read results.go first, then report.go.
 package figures

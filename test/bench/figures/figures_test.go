@@ -15,7 +15,7 @@ import (
 )
 
 // Only a difference beyond the spread of the rounds is reported.
-func TestCompare_tellsWhatMoved(t *testing.T) {
+func TestCompare_namesWhatMoved(t *testing.T) {
 	before, after := New(0), New(0)
 	for i := range 3 {
 		before.Add("same", "ms", float64(10+i))

@@ -19,7 +19,7 @@ import (
 func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	took := make([]time.Duration, n)
+	elapsed := make([]time.Duration, n)
 	var next atomic.Int64
 	var all sync.WaitGroup
 	began := time.Now()
@@ -35,7 +35,7 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 					cancel(err)
 					return
 				}
-				took[i] = time.Since(at)
+				elapsed[i] = time.Since(at)
 			}
 		})
 	}
@@ -44,13 +44,13 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)
 	}
-	return took, total, nil
+	return elapsed, total, nil
 }
 
-// Quantile is in milliseconds, and sorts took.
-func Quantile(took []time.Duration, q float64) float64 {
-	slices.Sort(took)
-	return took[min(len(took)-1, int(q*float64(len(took))))].Seconds() * 1e3
+// Quantile is in milliseconds, and sorts elapsed.
+func Quantile(elapsed []time.Duration, q float64) float64 {
+	slices.Sort(elapsed)
+	return elapsed[min(len(elapsed)-1, int(q*float64(len(elapsed))))].Seconds() * 1e3
 }
 
 // Resident reads "VmRSS" or "VmHWM" of /proc/<pid>/status, in bytes.

@@ -113,7 +113,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 				return
 			case <-tick:
 			}
-			sayLine("%s: %d of %d written, %.0f/s", f.nameOf(), done.Load(), all, float64(done.Load())/time.Since(began).Seconds())
+			printLine("%s: %d of %d written, %.0f/s", f.nameOf(), done.Load(), all, float64(done.Load())/time.Since(began).Seconds())
 		}
 	}()
 	record := func(ctx context.Context, namespace, zone, name, domain string, i int) error {
@@ -151,22 +151,22 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 	if err != nil {
 		return err
 	}
-	sayLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
+	printLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
 	// A store that has run for a while owes nothing.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
-		owed := int64(0)
+		pending := int64(0)
 		for _, room := range []string{"outbox", "debts"} {
 			r, err := m.client.Client.Get(ctx, s.Ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil {
 				return err
 			}
-			owed += r.Count
+			pending += r.Count
 		}
-		if owed == 0 {
+		if pending == 0 {
 			break
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("after ten minutes %d works and debts stand", owed)
+			return fmt.Errorf("after ten minutes %d works and debts stand", pending)
 		}
 	}
 	return m.writeSnapshot(ctx, kept)

@@ -55,20 +55,20 @@ func (p *plan) compareWrites(ctx context.Context, r *figures.Results, of, zone s
 		if round%2 == 1 {
 			pair[0], pair[1] = pair[1], pair[0]
 		}
-		took := map[*server]map[string]float64{}
+		elapsed := map[*server]map[string]float64{}
 		for _, one := range pair {
 			to := big
 			if one == s {
 				to = zone
 			}
 			var err error
-			if took[one], err = p.measureWrites(ctx, one, fmt.Sprintf("w%s-%d", of, round), to); err != nil {
+			if elapsed[one], err = p.measureWrites(ctx, one, fmt.Sprintf("w%s-%d", of, round), to); err != nil {
 				return err
 			}
 		}
-		for what, value := range took[s] {
+		for what, value := range elapsed[s] {
 			r.Add(of+"/"+what, unitOf(what), value)
-			r.Add(of+"/"+what+" ÷ small", "", value/took[small][what])
+			r.Add(of+"/"+what+" ÷ small", "", value/elapsed[small][what])
 		}
 	}
 	return nil
@@ -108,11 +108,11 @@ func (s *server) makeOperations(label, zone string) []operation {
 func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
 	out := map[string]float64{}
 	for _, op := range s.makeOperations(label, zone) {
-		took, _, err := figures.Callers(ctx, 1, p.Writes, op.do)
+		elapsed, _, err := figures.Callers(ctx, 1, p.Writes, op.do)
 		if err != nil {
 			return nil, err
 		}
-		out[op.what+" ms"] = figures.Quantile(took, 0.5)
+		out[op.what+" ms"] = figures.Quantile(elapsed, 0.5)
 		out[op.what+" CPU"], out[op.what+" allocations"], err = s.measureCPU(ctx, p.Burst, func() error {
 			_, total, err := figures.Callers(ctx, callers, p.Burst, func(ctx context.Context, i int) error { return op.do(ctx, p.Writes+i) })
 			out[op.what+"s"] = float64(p.Burst) / total.Seconds()
@@ -129,7 +129,7 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass affects all records, and measures the zone's delay, the rate of its records, and a neighbour's writes.
+// measureMass affects all records of a zone, and measures the delay and rate there, and a neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err

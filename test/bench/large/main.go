@@ -92,7 +92,7 @@ func exitWith(err error) {
 	}
 }
 
-func sayLine(format string, args ...any) {
+func printLine(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench-large: "+format+"\n", args...)
 }
 
@@ -120,9 +120,9 @@ func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 		if err != nil {
 			return err
 		}
-		sayLine("%d records: ready after %s, %d MB; load %s", n, s.ready.Round(time.Millisecond), s.resident>>20, figures.LoadAverage())
+		printLine("%d records: ready after %s, %d MB; load %s", n, s.ready.Round(time.Millisecond), s.resident>>20, figures.LoadAverage())
 		err = p.measureZone(ctx, r, n, s, small)
-		sayLine("%d records: measured; load %s", n, figures.LoadAverage())
+		printLine("%d records: measured; load %s", n, figures.LoadAverage())
 		s.endServer()
 		if err != nil {
 			return fmt.Errorf("%d records: %w", n, err)
@@ -133,7 +133,7 @@ func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 		if err != nil {
 			return err
 		}
-		sayLine("%d zones: ready after %s, %d MB", p.Zones, s.ready.Round(time.Millisecond), s.resident>>20)
+		printLine("%d zones: ready after %s, %d MB", p.Zones, s.ready.Round(time.Millisecond), s.resident>>20)
 		err = p.measureZones(ctx, r, s, small)
 		s.endServer()
 		if err != nil {
@@ -148,7 +148,7 @@ func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 		if err != nil {
 			return err
 		}
-		sayLine("%s of %d records", mass.what, p.Mass)
+		printLine("%s of %d records", mass.what, p.Mass)
 		err = p.measureMass(ctx, r, p.Mass, s, mass.what, mass.patch)
 		s.endServer()
 		if err != nil {

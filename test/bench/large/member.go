@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd in this process for filling, without fsync: after a power failure, it is filled again.
+// member is an etcd in this process for filling, without fsync: after a power failure, the store is filled again.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client

@@ -38,16 +38,16 @@ func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *s
 			}
 			return err
 		}
-		var took time.Duration
+		var elapsed time.Duration
 		cpu, mallocs, err := s.measureCPU(ctx, n, func() error {
 			began := time.Now()
-			defer func() { took = time.Since(began) }()
+			defer func() { elapsed = time.Since(began) }()
 			return whole()
 		})
 		if err != nil {
 			return err
 		}
-		r.Add(nameFigure(n, way.what), "s", took.Seconds())
+		r.Add(nameFigure(n, way.what), "s", elapsed.Seconds())
 		r.Add(nameFigure(n, way.what+" CPU"), "µs", cpu)
 		r.Add(nameFigure(n, way.what+" allocations"), "", mallocs)
 		for range 3 { // the server's other work is not the reader's

@@ -344,7 +344,7 @@ func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), Secondaries: listSecondaries(ahead.Addr)})
 	s.makeZone(t, "org", "example.org.", "red")
 	var zone *v1alpha1.Zone
-	says := func(want string) {
+	expect := func(want string) {
 		t.Helper()
 		waitUntil(t, func() (bool, string) {
 			var err error
@@ -356,7 +356,7 @@ func TestASecondaryThatIsAheadIsPassed(t *testing.T) {
 		})
 	}
 	accept := fmt.Sprintf("kubi.zone/accept-serial=%d", far)
-	says(accept)
+	expect(accept)
 	hash := zone.Status.Hash
 	if zone.Status.Serial >= int64(far) {
 		t.Fatalf("it went to %d without being let", zone.Status.Serial)

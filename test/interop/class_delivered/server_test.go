@@ -39,18 +39,18 @@ import (
 // A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
-type said struct {
+type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(p)
 }
 
-func (s *said) String() string {
+func (s *output) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
@@ -66,7 +66,7 @@ type server struct {
 }
 
 // runUntilEnd calls run until the test ends or stop is called, and returns the group of a line of output.
-func runUntilEnd(t *testing.T, out *said, line string, run func(context.Context) error) (found string, stop func()) {
+func runUntilEnd(t *testing.T, out *output, line string, run func(context.Context) error) (found string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -114,7 +114,7 @@ func (s *server) startUp(t *testing.T) {
 	options.DataDir, options.Listen, options.DNSListen, options.SecretsDir = filepath.Join(s.dir, "data"), "127.0.0.1:0", s.dns.String(),
 		s.findSecrets()
 	options.TransferAllow = nil
-	out := &said{}
+	out := &output{}
 	config := must.Get(options.Complete(out))(t)
 	if s.parentServers != nil {
 		config.ParentServers = s.parentServers
@@ -135,7 +135,7 @@ func (s *server) startPrimary(t *testing.T) (at netip.AddrPort, stop func()) {
 	o.AddFlags(flags)
 	must.Succeed(t, flags.Parse([]string{"--dns-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--transfer-allow", "",
 		"--kubeconfig", s.kubeconfig, "--secrets-dir", s.findSecrets()}))
-	out := &said{}
+	out := &output{}
 	config := must.Get(o.Complete(out))(t)
 	text, stop := runUntilEnd(t, out, `^ready: DNS on (\S+)$`, config.Run)
 	return netip.MustParseAddrPort(text), stop

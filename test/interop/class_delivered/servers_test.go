@@ -224,15 +224,15 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 
 // A server that queries the catalog before the class exists may drop a NOTIFY during its query. So for a while,
 // NOTIFY is repeated soon, not only by the next reminder.
-func TestClass_tellsOfANewCatalogAgain(t *testing.T) {
+func TestClass_announcesANewCatalogAgain(t *testing.T) {
 	s := startServer(t)
 	at := must.Get(rig.FreePort())(t)
 	const catalog = "catalog.invalid."
-	told := make(chan time.Time, 1000)
+	reported := make(chan time.Time, 1000)
 	listening := make(chan struct{})
 	sink := &mdns.Server{Addr: at.String(), Net: "udp", NotifyStartedFunc: func() { close(listening) }, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, m *mdns.Msg) {
 		if m.Opcode == mdns.OpcodeNotify && m.Question[0].Name == catalog {
-			told <- time.Now()
+			reported <- time.Now()
 		}
 		_ = w.WriteMsg(new(mdns.Msg).SetReply(m))
 	})}
@@ -247,7 +247,7 @@ func TestClass_tellsOfANewCatalogAgain(t *testing.T) {
 	within := time.After(waitTimeout)
 	for last := (time.Time{}); ; {
 		select {
-		case now := <-told:
+		case now := <-reported:
 			if !last.IsZero() && now.Sub(last) > time.Second && now.Sub(last) < 15*time.Second {
 				return
 			}

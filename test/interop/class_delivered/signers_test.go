@@ -82,7 +82,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 
 			s.waitForReady(t, "www")
 			s.waitForCurrent(t, at)
-			ours := s.readSerial(t)
+			local := s.readSerial(t)
 			proveSigned(t, public, "www.example.org.", mdns.TypeTXT)
 			record := &v1alpha1.Record{}
 			must.Succeed(t, yaml.UnmarshalStrict([]byte(files["DS in the parent"]), record))
@@ -90,7 +90,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 			cut := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "dev-ns", Namespace: "team"}, Spec: v1alpha1.RecordSpec{DomainName: record.Spec.DomainName, Type: "NS", RData: "ns.example.net."}}
 			for _, one := range []*v1alpha1.Record{cut, record} {
 				must.Get(s.KubizoneV1alpha1().Records("team").Create(ctx, one, metav1.CreateOptions{}))(t)
-				ours = s.waitForReady(t, one.Name).Status.Serial
+				local = s.waitForReady(t, one.Name).Status.Serial
 			}
 			proveSigned(t, public, record.Spec.DomainName, mdns.TypeDS)
 			for i := range 10 {
@@ -102,14 +102,14 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 				if i == 4 || i == 9 { // a zone is compared once in ten seconds
 					s.waitForCurrent(t, at)
 				}
-				if now := s.readSerial(t); now != ours {
-					t.Fatalf("the serial of the zone went from %d to %d by a re-signing", ours, now)
+				if now := s.readSerial(t); now != local {
+					t.Fatalf("the serial of the zone went from %d to %d by a re-signing", local, now)
 				}
 				if i%4 != 3 {
 					continue
 				}
 				s.changeRecord(t, "www", fmt.Sprintf("change %d", i))
-				ours = s.waitForReady(t, "www").Status.Serial
+				local = s.waitForReady(t, "www").Status.Serial
 				for _, one := range at {
 					if text, _, err := readTXT(one, "www.example.org."); err != nil || text != fmt.Sprintf("change %d", i) {
 						t.Errorf("Ready, and %s answers %q (%v)", one, text, err)
@@ -137,7 +137,7 @@ func TestZonesAreSignedBySecondaries(t *testing.T) {
 				row := s.findRow(t, signer)
 				return row.State == v1alpha1.ServerBehind && strings.Contains(row.Message, "alters the zone"), s.describeDeliveries(t)
 			})
-			if out, err := verify(); err == nil || !strings.Contains(out, "192.0.2.99") || s.readSerial(t) != ours {
+			if out, err := verify(); err == nil || !strings.Contains(out, "192.0.2.99") || s.readSerial(t) != local {
 				t.Errorf("verify of altered data: %v\n%s", err, out)
 			}
 		})
@@ -203,11 +203,11 @@ func (s *server) readSerial(t *testing.T) int64 {
 func (s *server) waitForCurrent(t *testing.T, servers []netip.AddrPort) {
 	t.Helper()
 	request := s.requestComparison(t)
-	ours := s.readSerial(t)
+	local := s.readSerial(t)
 	waitUntil(t, func() (bool, string) {
 		status := s.getDelivery(t).Status
 		return status.LastVerifyRequest == request && len(status.Servers) == len(servers) && !slices.ContainsFunc(status.Servers, func(row v1alpha1.DeliveryServer) bool {
-			return row.State != v1alpha1.ServerCurrent || row.Serial != ours || !strings.Contains(row.Message, fmt.Sprint(ours))
+			return row.State != v1alpha1.ServerCurrent || row.Serial != local || !strings.Contains(row.Message, fmt.Sprint(local))
 		}), s.describeDeliveries(t)
 	})
 }

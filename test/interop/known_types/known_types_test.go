@@ -132,7 +132,7 @@ func (j judge) listKnown(ctx context.Context, dir string) ([]int, error) {
 	return slices.Compact(found), nil
 }
 
-func TestTable_isWhatServersKnow(t *testing.T) {
+func TestTable_listsTheTypesOfServers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	by := map[int][]string{}

@@ -92,8 +92,8 @@ func runProgram(t *testing.T, ready, path string, args ...string) *program {
 	t.Cleanup(func() {
 		p.End()
 		if t.Failed() {
-			said := p.Process.Log()
-			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], said[max(0, len(said)-10_000):])
+			message := p.Process.Log()
+			t.Logf("%s %s said:\n%s", filepath.Base(path), args[0], message[max(0, len(message)-10_000):])
 		}
 	})
 	return p

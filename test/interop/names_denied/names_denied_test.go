@@ -62,11 +62,11 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				list, _ := api.Deliveries("team").List(t.Context(), metav1.ListOptions{})
-				var said strings.Builder
+				var message strings.Builder
 				for _, one := range list.Items {
-					fmt.Fprintf(&said, "\n%s: %+v", one.Name, one.Status)
+					fmt.Fprintf(&message, "\n%s: %+v", one.Name, one.Status)
 				}
-				t.Fatalf("never so: %s%s", what, said.String())
+				t.Fatalf("never so: %s%s", what, message.String())
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
@@ -136,8 +136,8 @@ func TestKnotDeniesSomeNames(t *testing.T) {
 	}
 	until("a Record that may not be removed is refused", func() bool { return zone("org") == "False ValidationFailed" })
 	tried("while it is denied")
-	if said := zone("org"); said != "False ValidationFailed" || !answers("ok.example.org.") {
-		t.Errorf("the name is served, %v, and the Zone says %s", answers("ok.example.org."), said)
+	if message := zone("org"); message != "False ValidationFailed" || !answers("ok.example.org.") {
+		t.Errorf("the name is served, %v, and the Zone says %s", answers("ok.example.org."), message)
 	}
 	begin(had)
 	tried("when it is allowed")

@@ -49,18 +49,18 @@ var (
 
 const namespace = "default"
 
-type said struct {
+type output struct {
 	sync.Mutex
 	bytes.Buffer
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.Lock()
 	defer s.Unlock()
 	return s.Buffer.Write(p)
 }
 
-func (s *said) hasText(text string) bool {
+func (s *output) hasText(text string) bool {
 	s.Lock()
 	defer s.Unlock()
 	return strings.Contains(s.String(), text)
@@ -78,7 +78,7 @@ func startServer(t *testing.T) (*versioned.Clientset, netip.AddrPort) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	options := up.NewOptions()
 	options.DataDir, options.Listen, options.DNSListen = dir, "127.0.0.1:0", dns.String()
-	out := &said{}
+	out := &output{}
 	config := must.Get(options.Complete(out))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

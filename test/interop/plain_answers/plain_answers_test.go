@@ -142,7 +142,7 @@ func drawQuestion(rnd *rand.Rand) *mdns.Msg {
 	return m
 }
 
-type said struct {
+type answer struct {
 	rcode     string
 	aa        bool
 	answer    string
@@ -150,8 +150,8 @@ type said struct {
 	glue      string // below the cut of a referral
 }
 
-func readAnswer(m *mdns.Msg) said {
-	s := said{rcode: mdns.RcodeToString[m.Rcode], aa: m.Authoritative, answer: describeRecords(m.Answer)}
+func readAnswer(m *mdns.Msg) answer {
+	s := answer{rcode: mdns.RcodeToString[m.Rcode], aa: m.Authoritative, answer: describeRecords(m.Answer)}
 	referral := len(m.Answer) == 0 && !m.Authoritative && m.Rcode == mdns.RcodeSuccess
 	var cut string
 	var of []mdns.RR
@@ -230,10 +230,10 @@ func (s *server) sendQuery(t *testing.T, q *mdns.Msg) *mdns.Msg {
 func TestPlainAnswers(t *testing.T) {
 	const seed = 20180312
 	parent, below := makeZones(rand.New(rand.NewPCG(seed, 1)))
-	ours := subject.Start(t, primary.Config{}, subject.Zone(t, parent), subject.Zone(t, below))
+	local := subject.Start(t, primary.Config{}, subject.Zone(t, parent), subject.Zone(t, below))
 	var files []rig.PrimaryZone
 	for _, s := range []string{apex, child} {
-		z, ok := ours.ByUID(s)
+		z, ok := local.ByUID(s)
 		if !ok {
 			t.Fatalf("no zone %s", s)
 		}
@@ -248,7 +248,7 @@ func TestPlainAnswers(t *testing.T) {
 
 	counts := map[string]int{}
 	for _, network := range []string{"udp", "tcp"} {
-		us := dialServer(t, "kubizone", network, ours.Addr)
+		us := dialServer(t, "kubizone", network, local.Addr)
 		peers := []*server{dialServer(t, "BIND", network, bind.Addr), dialServer(t, "Knot", network, knot.Addr)}
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		failures := 0
@@ -271,12 +271,12 @@ func TestPlainAnswers(t *testing.T) {
 			got := readAnswer(m)
 			counts[got.rcode]++
 			for _, peer := range peers {
-				theirs := peer.sendQuery(t, q)
-				if theirs.Truncated {
+				remote := peer.sendQuery(t, q)
+				if remote.Truncated {
 					t.Errorf("%s truncates what we do not: %v", peer.name, m)
 					continue
 				}
-				want := readAnswer(theirs)
+				want := readAnswer(remote)
 				if why := explainDifference(peer.name, network, q, &want, got); why != "" {
 					counts[why]++
 				}
@@ -300,18 +300,18 @@ func TestPlainAnswers(t *testing.T) {
 }
 
 // explainDifference removes a permitted difference and returns the reason, or "".
-func explainDifference(peer, network string, q *mdns.Msg, theirs *said, ours said) string {
+func explainDifference(peer, network string, q *mdns.Msg, remote *answer, local answer) string {
 	switch {
-	case *theirs == ours:
-	case network == "udp" && q.Question[0].Qtype == mdns.TypeANY && ours.rcode == "NOERROR" && theirs.rcode == "NOERROR":
-		*theirs = ours
+	case *remote == local:
+	case network == "udp" && q.Question[0].Qtype == mdns.TypeANY && local.rcode == "NOERROR" && remote.rcode == "NOERROR":
+		*remote = local
 		return "ANY over UDP is one RRset, as RFC 8482 §4.1 lets it be, and which one is everybody's own choice"
 	case peer != "Knot":
-	case q.Question[0].Qtype == mdns.TypeANY && ours.rcode == "NOERROR":
-		*theirs = ours
+	case q.Question[0].Qtype == mdns.TypeANY && local.rcode == "NOERROR":
+		*remote = local
 		return "Knot answers ANY with one RRset, as RFC 8482 §4.1 lets it, and follows what DNAME makes"
-	case ours.rcode == theirs.rcode && ours.rcode == "YXDOMAIN":
-		*theirs = ours
+	case local.rcode == remote.rcode && local.rcode == "YXDOMAIN":
+		*remote = local
 		return "Knot adds its SOA, or the DNAME's target, to YXDOMAIN, of which RFC 6672 says nothing"
 	}
 	return ""

@@ -29,7 +29,7 @@ var (
 	md5         = rig.TSIGKey{Name: "transfer.example", Algorithm: "hmac-md5", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 )
 
-func TestDigIsToldWhatIsWrong(t *testing.T) {
+func TestDigGetsTheReason(t *testing.T) {
 	serving := subject.Start(t, primary.Config{Keys: subject.Keys(t, key.Statement())}, subject.Zone(t, zone))
 	for _, c := range []struct {
 		what string

@@ -4,12 +4,12 @@
 // Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver`. Linking
 // Kubernetes' clients and etcd costs each test binary seconds: hence not in rig.
 //
-// It promises, beside the promises of package rig:
+// Guarantees, beside those of package rig:
 //
 //  1. Start functions return when the server is ready.
 //  2. A tenant has exactly the rights that a test grants.
 //
-// It does not know the code under test, and imports none: subject and judge share no code.
+// Out of scope: the code under test, and imports none: subject and judge share no code.
 //
 // Read kube.go first, then server.go.
 package kuberig

@@ -53,7 +53,7 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 			return of.WatchWithContext(ctx, o)
 		},
 	}
-	r := cache.NewReflectorWithOptions(counted, object, told{i}, cache.ReflectorOptions{})
+	r := cache.NewReflectorWithOptions(counted, object, informed{i}, cache.ReflectorOptions{})
 	go r.RunWithContext(ctx)
 	return i
 }
@@ -79,16 +79,16 @@ func (i *Informer) addCount(f func(*Informed)) {
 	f(&i.counts)
 }
 
-type told struct{ i *Informer }
+type informed struct{ i *Informer }
 
-var _ cache.ReflectorStore = told{}
+var _ cache.ReflectorStore = informed{}
 
-func (s told) Add(object any) error    { return s.noteEvent(object, true) }
-func (s told) Update(object any) error { return s.noteEvent(object, true) }
-func (s told) Delete(object any) error { return s.noteEvent(object, false) }
-func (s told) Resync() error           { return nil }
+func (s informed) Add(object any) error    { return s.noteEvent(object, true) }
+func (s informed) Update(object any) error { return s.noteEvent(object, true) }
+func (s informed) Delete(object any) error { return s.noteEvent(object, false) }
+func (s informed) Resync() error           { return nil }
 
-func (s told) noteEvent(object any, there bool) error {
+func (s informed) noteEvent(object any, there bool) error {
 	o, err := meta.Accessor(object)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s told) noteEvent(object any, there bool) error {
 	return nil
 }
 
-func (s told) Replace(list []any, version string) error {
+func (s informed) Replace(list []any, version string) error {
 	now := map[string]string{}
 	for _, object := range list {
 		o, err := meta.Accessor(object)

@@ -36,8 +36,8 @@ const controllers = "namespace-controller,garbage-collector-controller,serviceac
 var sparing = []string{"GOGC=400"}
 
 type KubeConfig struct {
-	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. Its garbage collector
-	// and quota see an aggregated API registered before at once, else within half a minute.
+	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. The garbage collector
+	// and the quota see an aggregated API registered before at once, else within half a minute.
 	ControllerManager bool
 	// Controllers names further controllers.
 	Controllers []string
@@ -165,7 +165,7 @@ func (k *Kube) writeCertificates() error {
 	return nil
 }
 
-// StartControllerManager starts it with controllers, and KubeConfig's.
+// StartControllerManager starts kube-controller-manager with controllers, and KubeConfig's.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
 	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
@@ -190,7 +190,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Its self-signed certificate cannot be verified.
+	// The self-signed certificate cannot be verified.
 	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)

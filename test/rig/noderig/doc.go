@@ -5,7 +5,7 @@
 // network namespace, and each container a process with a root over that of this machine: manifests run as shipped,
 // with rights, users, volumes, probes and Services. noderig needs root and Linux.
 //
-// It promises, beside the promises of package rig:
+// Guarantees, beside those of package rig:
 //
 //  1. Tests run in their own namespaces (Main), which go with all processes, mounts and files, however the test
 //     ended. Any number of packages run at the same time.
@@ -15,7 +15,7 @@
 //  3. A Service has a name and an address that is translated to ready pods. NetworkPolicies, resource limits and
 //     seccomp profiles are not enforced.
 //
-// It does not know the pods' programs.
+// Out of scope: the pods' programs.
 //
 // Read main.go first, then node.go and pod.go.
 package noderig

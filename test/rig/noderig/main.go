@@ -49,8 +49,8 @@ var (
 // Main runs a package's tests in new namespaces and returns the exit code. find returns the containers' programs
 // while the network is still reachable, and may build some into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
-	if told := os.Getenv(nodeEnv); told != "" && os.Getpid() == 1 {
-		if err := furnishNode(told); err != nil {
+	if reported := os.Getenv(nodeEnv); reported != "" && os.Getpid() == 1 {
+		if err := furnishNode(reported); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -87,13 +87,13 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 	if err != nil {
 		return 0, err
 	}
-	told, err := json.Marshal(furniture{Dir: filepath.Join(dir, "node"), Programs: programs})
+	reported, err := json.Marshal(furniture{Dir: filepath.Join(dir, "node"), Programs: programs})
 	if err != nil {
 		return 0, err
 	}
 	again := exec.Command("/proc/self/exe", os.Args[1:]...)
 	again.Args[0] = os.Args[0]
-	again.Env = append(os.Environ(), nodeEnv+"="+string(told))
+	again.Env = append(os.Environ(), nodeEnv+"="+string(reported))
 	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
 	again.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Setpgid: true, Pdeathsig: syscall.SIGKILL,
@@ -123,8 +123,8 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 }
 
 // furnishNode sets up network and directories. The namespaces clean up.
-func furnishNode(told string) error {
-	if err := json.Unmarshal([]byte(told), &here); err != nil {
+func furnishNode(reported string) error {
+	if err := json.Unmarshal([]byte(reported), &here); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(here.Dir, 0o755); err != nil {

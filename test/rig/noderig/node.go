@@ -93,9 +93,9 @@ func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node
 		default:
 		}
 	}
-	told := cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }, DeleteFunc: note}
+	reported := cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, o any) { note(o) }, DeleteFunc: note}
 	for _, of := range []cache.SharedIndexInformer{all.Core().V1().Services().Informer(), all.Discovery().V1().EndpointSlices().Informer()} {
-		if _, err := of.AddEventHandler(told); err != nil {
+		if _, err := of.AddEventHandler(reported); err != nil {
 			return nil, err
 		}
 	}

@@ -150,9 +150,9 @@ func (p *pod) inNetwork(do func() error) error {
 	}
 	defer network.Close()
 	runtime.LockOSThread()
-	home, err := os.Open("/proc/thread-self/ns/net")
+	original, err := os.Open("/proc/thread-self/ns/net")
 	if err == nil {
-		defer home.Close()
+		defer original.Close()
 		err = unix.Setns(int(network.Fd()), unix.CLONE_NEWNET)
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *pod) inNetwork(do func() error) error {
 		return err
 	}
 	failed := do()
-	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
+	if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err != nil {
 		return errors.Join(failed, err) // the thread ends with the goroutine: no other gets it
 	}
 	runtime.UnlockOSThread()

@@ -3,9 +3,9 @@
 
 // Package install adds the API group bind9.kubi.zone to a scheme, with its defaults and field selectors.
 //
-// It promises: (1) the defaults are set only here.
+// Guarantees: (1) the defaults of the group are set only here.
 //
-// It does not know storage, validation or the server; package install of kubizone makes the scheme for both groups.
+// Out of scope: storage, validation, the server, and the scheme for both groups (kubizone/install).
 //
 // Read install.go.
 //

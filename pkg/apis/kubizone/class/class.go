@@ -59,7 +59,7 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
-// HasNameServers reports whether the class's provider has its own name servers for each zone: NS at the apex are
+// HasNameServers reports whether the class's provider sets the name servers of each zone itself, so NS at the apex are
 // not delivered (S6.15).
 func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
@@ -103,7 +103,7 @@ func Providers() []string {
 	return kinds
 }
 
-// ProvidersOf returns the kinds of the spec's blocks: exactly one if valid.
+// ProvidersOf returns the kinds of the spec's blocks, exactly one if valid.
 func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	value := reflect.ValueOf(spec).Elem()
 	for _, block := range providerBlocks {
@@ -122,8 +122,8 @@ func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	return ""
 }
 
-// NameOf returns the key of a class outside the API: the name of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster,
-// which no DNSClass can have (S11.30).
+// NameOf returns the name of a class outside the API: that of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster, which no
+// DNSClass can have (S11.30).
 func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		return namespace + "/" + ref.Name
@@ -131,7 +131,7 @@ func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	return ref.Name
 }
 
-// RefOf returns the reference for a name by NameOf.
+// RefOf is the inverse of NameOf.
 func RefOf(name string) v1alpha1.DNSClassReference {
 	if _, cluster, ok := SplitCluster(name); ok {
 		return v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: cluster}
@@ -139,17 +139,17 @@ func RefOf(name string) v1alpha1.DNSClassReference {
 	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
 }
 
-// SplitCluster returns the Bind9Cluster of a class by its name; false: a DNSClass.
+// SplitCluster returns the Bind9Cluster in a name by NameOf, or false for a DNSClass.
 func SplitCluster(name string) (namespace, cluster string, ok bool) {
 	return strings.Cut(name, "/")
 }
 
-// catalogSuffix is outside the public DNS (RFC 6761); catalogs are transferred by key alone.
+// catalogSuffix is outside the public DNS (RFC 6761). These catalogs are transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster returns the class of a Bind9Cluster for zones of its namespace (S11.30), with the cluster's metadata
-// and no defaults for Zones. The generation is always 1: no setting of the cluster changes the class, so a new
-// number of servers recreates no provider.
+// OfCluster returns the class of a Bind9Cluster for zones of its namespace (S11.30), with the cluster's metadata and no
+// defaults for Zones. The generation is always 1: no setting of the cluster changes the class, so a new number of
+// servers recreates no provider.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{

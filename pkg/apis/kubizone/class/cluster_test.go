@@ -13,7 +13,7 @@ import (
 )
 
 // S11.30: same-named Bind9Clusters of other namespaces, and DNSClasses, are other classes.
-func TestNameOf_tellsClustersApart_S11_30(t *testing.T) {
+func TestNameOf_distinguishesClusters_S11_30(t *testing.T) {
 	cluster := v1alpha1.DNSClassReference{Kind: v1alpha1.KindBind9Cluster, Name: "edge"}
 	names := map[string]string{
 		"DNSClass":    NameOf("team-a", v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: "edge"}),

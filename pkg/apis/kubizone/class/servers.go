@@ -22,8 +22,8 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration: zones that name the
-// list follow a change of addresses.
+// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration, so zones with the list
+// follow changes of addresses.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND 9 server of a class with a block bind9.
@@ -31,16 +31,16 @@ type Server struct {
 	Namespace, Name string
 	UID             types.UID
 	Created         time.Time
-	// Address answers queries, with or without a port; "": unknown.
+	// Address answers queries, with or without a port, or is "" if unknown.
 	Address string
-	// Key names the Secret with the TSIG key; nil: the server is known by address.
+	// Key names the Secret with the TSIG key. If nil, the server is known by its address.
 	Key *v1alpha1.SecretReference
 	// Primary and Signer tell the role.
 	Primary, Signer bool
 	Agent           Agent
 }
 
-// Agent has URL and Secrets of a server's agent.
+// Agent is the HTTP server that adds and removes zones beside a BIND server.
 type Agent struct {
 	// URL is https, or http with PlainHTTP.
 	URL       string
@@ -53,7 +53,7 @@ type Agent struct {
 }
 
 // ServersOf returns the servers of a class with a block bind9, each once, by namespace and name (S11.13). clusterOf
-// returns a Bind9Cluster, nil for none.
+// returns a Bind9Cluster, or nil.
 func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	clusterOf func(namespace, name string) *bind9.Bind9Cluster) []Server {
 	block := of.Spec.Bind9
@@ -62,13 +62,13 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
 			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
 		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
-			// The authors of an instance choose its labels, and a server of the class gets all zones: namespaces
-			// are required.
+			// The authors of an instance choose its labels, and a server of the class gets all zones, so namespaces are
+			// required.
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
 		if !selected {
-			continue // most: each class of a fleet is evaluated every few seconds
+			continue // usual; each class of a fleet is evaluated every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
@@ -118,7 +118,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// agentOf returns the agent of an instance. The fleet's has token and authority in one Secret.
+// agentOf returns the agent of an instance. The fleet's agents have token and authority in the same Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -135,8 +135,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver.
-// Servers get all zones of the catalog: partial consent is no consent.
+// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. As
+// servers get all zones of the catalog, partial consent is none.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {
@@ -150,7 +150,7 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 	}
 	delivers := of.Spec.Namespaces
 	if delivers == nil {
-		return !IsDefault(of) // it delivers no zone
+		return !IsDefault(of) // other classes deliver no zone
 	}
 	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
 		return false

@@ -21,8 +21,8 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the version in which the generic server holds objects of kubi.zone. Its Go types are
-// v1alpha1's, as for bind9.kubi.zone.
+// InternalGroupVersion is the version in which the generic server handles objects of kubi.zone. The Go types are those
+// of v1alpha1, as for bind9.kubi.zone.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {
@@ -36,8 +36,8 @@ var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersio
 
 // Install registers all groups in a scheme, in every version and the internal version.
 func Install(scheme *runtime.Scheme) {
-	// The order matters: ObjectKinds answers in the order of registration, and callers take the first, which has to
-	// be the served version.
+	// ObjectKinds returns versions in the order of registration, and callers take the first, which must be the served
+	// version.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
@@ -73,7 +73,7 @@ type Registry struct {
 	ParameterCodec runtime.ParameterCodec
 }
 
-// New returns a Registry of its own. Further groups may be installed into Scheme before the first use of Codecs.
+// New returns a new Registry. The functions further install more groups into its scheme.
 func New(further ...func(*runtime.Scheme)) Registry {
 	scheme := runtime.NewScheme()
 	Install(scheme)
@@ -84,7 +84,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served returns a scheme of the served types only: in OpenAPI the internal version would look like a choice for
+// Served returns a scheme of the served types only: in OpenAPI the internal version would seem to be available to
 // clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
@@ -96,7 +96,7 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec encodes protobuf: a Zone takes half the octets of JSON and a twentieth of the time to read. It
+// StorageCodec encodes protobuf, in which a Zone takes half the octets of JSON and a twentieth of the time to read. It
 // decodes every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),

@@ -54,7 +54,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			applies = true
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// as a single request, the name would be in the path
+		// as a request by itself has the name in the path
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
@@ -137,7 +137,7 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
-// appendRecord returns the name, from the decoded object if present, else from the JSON.
+// appendRecord returns the Record's name, from the decoded object if present, else from the JSON.
 func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if accessor, err := meta.Accessor(of.Object); err == nil {

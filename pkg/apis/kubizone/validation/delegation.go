@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Bounds of a Delegation (S4.3), whose write also writes the rules of each namespace.
+// Bounds of a Delegation (S4.3). Its write also writes the rules of each namespace.
 const (
 	MaxDelegationNamespaces = 16
 	// MaxDelegationOctets bounds the stored size, and half of that the spec.
@@ -42,7 +42,7 @@ func DelegationUpdate(after, before *v1alpha1.Delegation) field.ErrorList {
 		func() field.ErrorList { return validateDelegationSpec(before) })...)
 }
 
-// DelegationSize is ZoneSize for a Delegation.
+// DelegationSize checks a Delegation as ZoneSize does.
 func DelegationSize(after, before *v1alpha1.Delegation) field.ErrorList {
 	is, was := sizesOf(&after.ObjectMeta, &after.Spec, &after.Status), partSizes{}
 	if before != nil {

@@ -84,8 +84,8 @@ func TestDelegationUpdate_S4_3(t *testing.T) {
 // The warning is for names of other namespaces only (F10).
 func TestDelegationWarnings(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.DelegationSpec){
-		"S4.1: spec: lists neither records nor zones": func(s *v1alpha1.DelegationSpec) { s.Records = nil },
-		"where no child can be":                       func(s *v1alpha1.DelegationSpec) { s.Zones = []string{"@"} },
+		"S4.1: spec: lists neither records nor zones":   func(s *v1alpha1.DelegationSpec) { s.Records = nil },
+		"where no child can be":                         func(s *v1alpha1.DelegationSpec) { s.Zones = []string{"@"} },
 		"S5.4: spec.records[0].types[0]: no Record can": func(s *v1alpha1.DelegationSpec) { s.Records[0].Types = []string{"SOA"} },
 	} {
 		if got := DelegationWarnings(newDelegation(change)); len(got) != 1 || !strings.Contains(got[0], want) {

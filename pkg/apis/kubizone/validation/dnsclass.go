@@ -109,7 +109,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers requires relative names for hosts with addresses: they lie in each zone.
+// validateDefaultServers requires relative names for hosts with addresses, since each zone has these hosts.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -124,9 +124,9 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 
 type providerRules struct {
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
-	// warn returns warnings about the block; nil: none.
+	// warn, if not nil, returns warnings about the block.
 	warn func(spec *v1alpha1.DNSClassSpec) []string
-	// server returns the server to which the class writes; nil if servers fetch.
+	// server returns the server to which the class writes, or is nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
@@ -189,7 +189,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
-		// Without a peer the zones would be Ready at once.
+		// Without servers the zones would be Ready at once.
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
@@ -228,7 +228,7 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 requires namespaces for a selector: any team's servers could match its labels.
+// validateBind9 requires namespaces for a selector: any team's servers could have the labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -263,7 +263,7 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	return append(errs, validateMode(servers, path)...)
 }
 
-// validateMode refuses the fields of another mode: they would have no effect.
+// validateMode refuses the fields of other modes, which would have no effect.
 func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
@@ -402,7 +402,7 @@ func validateHost(host, text string, path *field.Path) field.ErrorList {
 	for _, wrong := range utilvalidation.IsDNS1123Subdomain(lower) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host is neither an IP address nor a host name: "+wrong))
 	}
-	// The C library's resolver takes 0x7f.1 and 2130706433 for addresses.
+	// The C library's resolver accepts 0x7f.1 and 2130706433 as addresses.
 	if last := lower[strings.LastIndexByte(lower, '.')+1:]; len(errs) == 0 && looksNumeric(last) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: "+
 			"write the address in full (192.0.2.1), or a host name"))
@@ -448,7 +448,7 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
-// validateServerURL sets secure for https.
+// validateServerURL returns true for https.
 func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
@@ -513,7 +513,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle leaves the bundle, long and unreadable, out of the error.
+// validateCABundle omits the bundle, long and unreadable, from its errors.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -521,7 +521,7 @@ func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// checkCABundle returns the fault of PEM certificates, "" for none.
+// checkCABundle returns the fault of PEM certificates, or "".
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
@@ -569,7 +569,7 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice allows a default by absence.
+// validateChoice also allows "", the default.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -577,7 +577,7 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange allows 1 to most, or a default by absence.
+// validateRange allows 1 to most, and nil, the default.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil
@@ -643,7 +643,7 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo returns the server to which a class writes, and the field's path; "spec" and "" without.
+// writesTo returns the server that a class writes to, and the field's path, or "spec" and "".
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {

@@ -40,10 +40,10 @@ const (
 	longestSuffix   = "-secondary-99" // of the instances of a cluster
 )
 
-// BINDVersions are the supported releases of BIND.
+// BINDVersions are the supported release series of BIND.
 var BINDVersions = []string{"9.18", "9.20"}
 
-// FleetRules are the platform's rules for all servers.
+// FleetRules are the platform's rules for all BIND servers.
 type FleetRules struct {
 	// Repositories are the allowed image repositories. A trailing slash allows everything below.
 	Repositories []string
@@ -59,8 +59,8 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with a registry: without a registry
-	// the node's configuration would choose.
+	// imageRepository matches a repository of OCI's distribution specification with a registry. Otherwise the node's
+	// configuration would choose the registry.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -112,7 +112,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is the size, had the former size.
+// FleetStatusUpdate validates a status written by a controller. octets is its size, had the former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -223,7 +223,7 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	return errs
 }
 
-// validateExternal refuses settings of pods for a server elsewhere: they would have no effect.
+// validateExternal refuses settings of pods for a server elsewhere, where they would have no effect.
 func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
@@ -289,7 +289,7 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage allows the platform's images only: the author of the object does not choose the images of its pods
+// validateImage allows only the platform's images, as the author of the object must not choose the images of its pods
 // (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
@@ -394,7 +394,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration checks as kube-apiserver does, which would otherwise refuse the pod.
+// validateToleration has the rules of kube-apiserver, which would otherwise refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
@@ -486,7 +486,7 @@ func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	return boundWarnings(append(warnings, configWarnings(spec.Config)...))
 }
 
-// Bind9InstanceWarnings is Bind9ClusterWarnings for an instance.
+// Bind9InstanceWarnings warns of valid but probably mistaken fields of an instance.
 func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	if spec.External == nil {
 		return boundWarnings(configWarnings(spec.Config))
@@ -498,7 +498,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of lists of exclusions: BIND denies a client without a matching element.
+// configWarnings warns of lists with exclusions only, as BIND denies a client that matches no element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -518,7 +518,7 @@ func configWarnings(config *bind9.Config) []string {
 // maxListEntries bounds an address list (S11.4).
 const maxListEntries = 256
 
-// addressWords are BIND's built-in lists, in any case.
+// addressWords are BIND's built-in lists, in lower case.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
 // validateAddressList accepts BIND's address_match_list without keys, named lists and nested lists.
@@ -531,7 +531,7 @@ func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	})
 }
 
-// checkListEntry returns the fault of an element, "" for none.
+// checkListEntry returns the fault of an element, or "".
 func checkListEntry(entry string) string {
 	const forms = "write any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24 or 2001:db8::/32, " +
 		"with ! before what is excluded"

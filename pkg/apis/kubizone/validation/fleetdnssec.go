@@ -25,7 +25,7 @@ const (
 // builtinPolicies cannot be redefined.
 var builtinPolicies = []string{"default", "insecure", "none"}
 
-// validateClusterDNSSEC takes of, the cluster's storage, as default for the signer's.
+// validateClusterDNSSEC validates spec.dnssec. The cluster's storage is the signer's default.
 func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path *field.Path) field.ErrorList {
 	if dnssec == nil {
 		return nil
@@ -55,7 +55,7 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 	})...)
 }
 
-// validatePolicyTimes checks as BIND does on load.
+// validatePolicyTimes has BIND's rules for loading.
 func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.ErrorList {
 	timing := policy.Timing
 	if timing == nil {

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A fault is a probable mistake in a valid text, phrased to follow the quoted text; "" for none.
+// A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
 
-// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14), as far as the Record
-// alone shows. Data is compared as written: every write comes here.
+// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14), without other objects. Data
+// is compared as written, as every write comes here.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -145,7 +145,7 @@ func aliasFault(owner, host string) string {
 	return ""
 }
 
-// hasPath reports whether a host has a slash outside of labels such as 0/25 (RFC 2317).
+// hasPath reports whether a host has a slash, except in labels such as 0/25 (RFC 2317).
 func hasPath(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
 		first, size, slash := strings.Cut(label, "/")
@@ -221,7 +221,7 @@ const (
 	maxTTL = 30 * 86400
 )
 
-// ttlWarnings cites rule.
+// ttlWarnings warns of a TTL, citing rule.
 func ttlWarnings(ttl *int32, rule string) []string {
 	switch {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
@@ -262,12 +262,13 @@ func zoneNameFault(text string) string {
 // publicTops are top-level domains besides those of countries.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
-// written are networks often written in the order of an address. Their reverse zones belong to no public network.
+// written are networks whose reverse zones are often written in the order of an address. Their reverse zones belong to
+// no public network.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault finds a reverse zone whose labels before in-addr.arpa are in the order of an address: this order
-// gives one of the written networks, or the other order gives no network.
+// forwardFault finds a reverse zone whose labels before in-addr.arpa are in the order of an address: in this order they
+// are a network in written, or in the other order no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {
@@ -313,7 +314,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault finds a contact in the form of a name relative to the zone, zero if unknown.
+// contactFault finds a contact in the form of a name relative to the zone (zero: unknown).
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

@@ -12,28 +12,28 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors drops errors that the object had before: an update is refused for its changes only. An error that
-// moved within its list counts as the same, and a list that is too long may shrink. before is only called after
-// errors.
+// onlyNewErrors returns the errors that the object did not have before, as an update is refused only for its changes.
+// An error moved within its list counts as the same, and a list that is too long may shrink. before is only called
+// after errors.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil
 	}
-	stood := map[string]int{}
+	former := map[string]int{}
 	tooMany := map[string]int{}
 	for _, err := range before() {
 		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany {
 			tooMany[err.Field] = n
 		}
-		stood[fingerprint(err)]++
+		former[fingerprint(err)]++
 	}
 	var left field.ErrorList
 	for _, err := range now {
 		if n, ok := err.BadValue.(int); ok && err.Type == field.ErrorTypeTooMany && n <= tooMany[err.Field] {
 			continue
 		}
-		if key := fingerprint(err); stood[key] > 0 {
-			stood[key]--
+		if key := fingerprint(err); former[key] > 0 {
+			former[key]--
 			continue
 		}
 		left = append(left, err)

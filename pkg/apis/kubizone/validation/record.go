@@ -160,7 +160,7 @@ func validateNamespace(text string, path *field.Path) field.ErrorList {
 	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
 }
 
-// validateObjectName uses missing as the message for an empty name.
+// validateObjectName returns missing as the message for an empty name.
 func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, missing)}
@@ -168,8 +168,8 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds allows an absent value, which has a default or is inherited. The type keeps the number within RFC
-// 2181 §8.
+// validateSeconds allows an absent value, which has a default or is inherited. The type int32 keeps the number within
+// RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
@@ -243,7 +243,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
-// validateValue returns the minimum length on the wire: relative names count without the zone.
+// validateValue returns the minimum length on the wire, with relative names as in the root zone.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
@@ -259,7 +259,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// rejectAddress refuses an address in place of a host: it would be published as a name (S5.1).
+// rejectAddress refuses an address in place of a host, which would be published as a name (S5.1).
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {

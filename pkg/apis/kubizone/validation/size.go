@@ -15,15 +15,15 @@ import (
 )
 
 // Limits of an object in octets of its stored protobuf form with managedFields (S5.10). Each write of a Record also
-// writes its Zone, and etcd's log and every server keep both for a while: the size bounds the cost of a small write
+// writes its Zone, and etcd's log and every server keep both for a while, so the size bounds the cost of a small write
 // for all tenants.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
 	// MaxZoneSpecOctets bounds the spec.
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is reserved for the status and its writers' managedFields: controllers can write beside a
-	// full spec.
+	// maxStatusOctets is reserved for the status and its writers' managedFields: controllers can write beside a full
+	// spec.
 	maxStatusOctets = 16 << 10
 )
 
@@ -69,7 +69,7 @@ func recordSizes(record *v1alpha1.Record) partSizes {
 	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// validateOctets allows a field beyond limit to keep its size or shrink.
+// validateOctets allows a field larger than limit to keep its size or shrink.
 func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil
@@ -86,7 +86,7 @@ func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, s
 	return validateSize(kind, is, was, limit, splitSpec)
 }
 
-// validateSize reports an object too large without its status, at the largest part, and a status too large.
+// validateSize refuses an object too large without its status, naming the largest part, and a status too large.
 func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
 	switch max(after.spec, after.metadata, after.managers) {
@@ -100,13 +100,13 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 	return append(errs, validateStatusSize(after, before)...)
 }
 
-// ZoneSize reports a Zone beyond the limits. before is nil for a new Zone; a Zone already too large may keep its
-// size or shrink.
+// ZoneSize refuses a Zone beyond the limits. before is nil for a new Zone. A Zone already too large may keep its size
+// or shrink.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
 
-// RecordSize is ZoneSize for a Record.
+// RecordSize checks a Record as ZoneSize does.
 func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 	return validateSize("Record", recordSizes(after), recordSizes(before), MaxRecordOctets, splitRecord)
 }

@@ -118,13 +118,13 @@ func TestSize_ofSpecAndStatus_S5_10(t *testing.T) {
 			t.Errorf("%s of 80 KiB of rules: %s", what, text)
 		}
 	}
-	said := markStored(fits)
+	zone := markStored(fits)
 	for i := range maxConditions {
-		said.Status.Conditions = append(said.Status.Conditions, metav1.Condition{Type: fmt.Sprintf("C%d%s", i, strings.Repeat("c", 300)), Status: "True", Reason: "R" + strings.Repeat("r", 1000),
+		zone.Status.Conditions = append(zone.Status.Conditions, metav1.Condition{Type: fmt.Sprintf("C%d%s", i, strings.Repeat("c", 300)), Status: "True", Reason: "R" + strings.Repeat("r", 1000),
 			Message: strings.Repeat("m", maxMessage), LastTransitionTime: metav1.Now()})
 	}
-	if text := list(ZoneStatusUpdate(said, markStored(fits))).String(); !strings.HasPrefix(text, "status: Too long") {
-		t.Errorf("a status of %d octets: %s", said.Status.Size(), text)
+	if text := list(ZoneStatusUpdate(zone, markStored(fits))).String(); !strings.HasPrefix(text, "status: Too long") {
+		t.Errorf("a status of %d octets: %s", zone.Status.Size(), text)
 	}
 	if most := MaxZoneOctets; MaxRecordOctets != most || MaxZoneSpecOctets > most-maxStatusOctets {
 		t.Error("the parts are larger than the whole")

@@ -34,7 +34,7 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
-// timerWarnings warns of small SOA timers: secondaries ask all the time, or soon stop to serve.
+// timerWarnings warns of small SOA timers, with which secondaries query all the time, or soon cease to serve.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -97,8 +97,8 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules by which a tenant speaks for
-// others' names.
+// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that allow a tenant underscore labels
+// at others' names.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
 		return i < len(all) && all[i].Namespace == "" && len(all[i].Namespaces) == 0
@@ -118,8 +118,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// speakingWarnings warns of patterns for underscore labels at others' names: with _acme-challenge.* a namespace
-// gets certificates for each name of the zone.
+// speakingWarnings warns of patterns for underscore labels at others' names: with _acme-challenge.* a namespace can get
+// certificates for each name of the zone.
 func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
@@ -141,7 +141,7 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 	return warnings
 }
 
-// ruleWarnings prefixes path. judge returns the warnings about a pattern.
+// ruleWarnings warns of a rule at path. judge returns the warnings of a pattern.
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {
@@ -172,15 +172,15 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings returns a warning for each valid field that is probably a mistake. The decision adds patterns
-// without a match in the zone.
+// DelegationWarnings returns a warning for each valid field that is probably a mistake. The decision adds warnings of
+// patterns without a match in the zone.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
 	return boundWarnings(append(warnings, speakingWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
-// NewZoneWarnings returns ZoneWarnings, and warnings for the creation alone.
+// NewZoneWarnings returns ZoneWarnings, and warnings only for a new Zone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := zoneNameFault(zone.Spec.DomainName); fault != "" {
@@ -205,7 +205,7 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	return warnings
 }
 
-// knownName returns the absolute name that an object shows; else zero.
+// knownName returns the absolute name of an object, or zero if unknown.
 func knownName(domainName, fqdn string) name.Name {
 	if name.IsAbsolute(domainName) {
 		n, _ := name.Parse(domainName)

@@ -22,12 +22,12 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone: every decision in a zone reads the rules.
+// Limits of a Zone, as every decision in a zone reads the rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses bounds the addresses of all name servers, changed in a single transaction.
+	// MaxAddresses bounds the addresses of all name servers, which a single transaction changes.
 	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
@@ -191,7 +191,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks S6.2 without other objects. domainName "" is for zones of any name.
+// validateNameServers checks S6.2 without other objects. An empty domainName is for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -247,7 +247,7 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName accepts an owner name, or any other name of DNS.
+// validateMailboxName accepts any name of DNS.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {

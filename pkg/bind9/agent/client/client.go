@@ -27,9 +27,9 @@ type Client struct {
 	url  string
 	http http.Client
 
-	turn chan struct{} // held by the current request, or a sequence of requests (C1, C2)
+	slot chan struct{} // held by the current request, or a sequence of requests (C1, C2)
 
-	// Guarded by turn.
+	// Guarded by slot.
 	speaks dialect
 	asked  time.Time // time of the last askDialect
 	pace   *rate.Limiter
@@ -40,7 +40,7 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList is the maxAnswer of the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for turn and rate: the caller has other servers. The interval of the slowest dialect
+	// maxWait bounds the waits for slot and rate: the caller has other servers. The interval of the slowest dialect
 	// is shorter.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime is the pause after a 429 without Retry-After.
@@ -59,7 +59,7 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 	}
 	keep := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{url: strings.TrimSuffix(address, "/"), http: http.Client{Transport: transport, CheckRedirect: keep},
-		turn: make(chan struct{}, 1), speaks: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
+		slot: make(chan struct{}, 1), speaks: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
 }
 
 // Error is a failed request.
@@ -87,7 +87,7 @@ type Fence func(ctx context.Context) error
 // Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which
 // does not show them.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
-	leave, speaks, err := c.takeTurn(ctx)
+	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func orEmpty(list []string) *[]string {
 
 // Remove removes a zone if it exists.
 func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error {
-	leave, speaks, err := c.takeTurn(ctx)
+	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 
 // Retransfer transfers a secondary zone whole, regardless of the serial.
 func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) error {
-	leave, _, err := c.takeTurn(ctx)
+	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 
 // Health checks that the server accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
-	leave, _, err := c.takeTurn(ctx)
+	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
 		return err
 	}
@@ -223,11 +223,11 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	return err == nil, err
 }
 
-func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, err error) {
+func (c *Client) acquireSlot(ctx context.Context) (leave func(), speaks dialect, err error) {
 	waiting, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	select {
-	case c.turn <- struct{}{}:
+	case c.slot <- struct{}{}:
 	case <-waiting.Done():
 		return nil, dialect{}, &Error{Message: c.url + " is still at work on earlier requests", RetryAfter: pauseTime,
 			Err: context.Cause(waiting)}
@@ -235,7 +235,7 @@ func (c *Client) takeTurn(ctx context.Context) (leave func(), speaks dialect, er
 	if time.Since(c.asked) > dialectAge {
 		err = c.askDialect(ctx)
 	}
-	if leave = func() { <-c.turn }; err != nil {
+	if leave = func() { <-c.slot }; err != nil {
 		leave()
 	}
 	return leave, c.speaks, err

@@ -55,7 +55,7 @@ func eachServer(t *testing.T, test func(t *testing.T, s *served)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := newServed(t, kind)
-			leave, _, err := s.takeTurn(t.Context())
+			leave, _, err := s.acquireSlot(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,13 +248,13 @@ func TestRemoveOwned_S12_9(t *testing.T) {
 	})
 }
 
-func TestNotify_tellsSecondariesAgain(t *testing.T) {
+func TestNotify_notifiesSecondariesAgain(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *served) {
 		conn := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
-		told := make(chan string, 16)
+		reported := make(chan string, 16)
 		secondary := &mdns.Server{PacketConn: conn, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, m *mdns.Msg) {
 			_ = w.WriteMsg(new(mdns.Msg).SetReply(m))
-			told <- mdns.OpcodeToString[m.Opcode]
+			reported <- mdns.OpcodeToString[m.Opcode]
 		})}
 		go func() { _ = secondary.ActivateAndServe() }()
 		t.Cleanup(func() { _ = secondary.Shutdown() })
@@ -269,7 +269,7 @@ func TestNotify_tellsSecondariesAgain(t *testing.T) {
 		}
 		for range 3 { // the first is for the new zone
 			select {
-			case what := <-told:
+			case what := <-reported:
 				if what != "NOTIFY" {
 					t.Errorf("told %s", what)
 				}
@@ -339,12 +339,12 @@ func TestTranslate_leavesKeysToNamed(t *testing.T) {
 
 // A bindcar with a request a second takes a burst of ten. The next caller gets a retry time instead of a wait beyond
 // the deadline, without effect on other servers (C1).
-func TestPace_tellsWhenToComeBack(t *testing.T) {
+func TestPace_reportsWhenToRetry(t *testing.T) {
 	slow, fast := newServed(t, "0.7.3"), newServed(t, "kubizone")
 	slow.bindcar.Limit = rate.NewLimiter(1, 10)
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
-	var told *Error
+	var reported *Error
 	served := 0
 	for range 20 {
 		err := slow.Health(ctx)
@@ -352,13 +352,13 @@ func TestPace_tellsWhenToComeBack(t *testing.T) {
 			served++
 			continue
 		}
-		if !errors.As(err, &told) || told.Status != 0 || told.RetryAfter <= 0 || told.RetryAfter > time.Second {
+		if !errors.As(err, &reported) || reported.Status != 0 || reported.RetryAfter <= 0 || reported.RetryAfter > time.Second {
 			t.Fatalf("%#v", err)
 		}
 		break
 	}
-	if served != 10 || told == nil {
-		t.Errorf("%d requests were served, then %v", served, told)
+	if served != 10 || reported == nil {
+		t.Errorf("%d requests were served, then %v", served, reported)
 	}
 	if ctx.Err() != nil {
 		t.Error("the caller waited until its time was over")
@@ -371,13 +371,13 @@ func TestPace_tellsWhenToComeBack(t *testing.T) {
 	// A 429 from the server pauses its requests.
 	slow.bindcar.Limit = rate.NewLimiter(0, 0)
 	slow.pace = rate.NewLimiter(rate.Inf, 1)
-	if err := slow.Health(t.Context()); statusOf(err) != http.StatusTooManyRequests || !errors.As(err, &told) || told.RetryAfter != pauseTime {
+	if err := slow.Health(t.Context()); statusOf(err) != http.StatusTooManyRequests || !errors.As(err, &reported) || reported.RetryAfter != pauseTime {
 		t.Errorf("%v", err)
 	}
 	before := len(slow.bindcar.Requests())
 	soon, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer end()
-	if err := slow.Health(soon); !errors.As(err, &told) || told.Status != 0 || told.RetryAfter < time.Second || len(slow.bindcar.Requests()) != before {
+	if err := slow.Health(soon); !errors.As(err, &reported) || reported.Status != 0 || reported.RetryAfter < time.Second || len(slow.bindcar.Requests()) != before {
 		t.Errorf("a request within the pause: %v", err)
 	}
 }

@@ -29,9 +29,9 @@ type Signing struct {
 // maxKeys bounds keys and DS of a zone: a rollover has two or three.
 const maxKeys = 64
 
-// takeAgentTurn rejects a bindcar, which does not report the states of keys.
-func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
-	leave, speaks, err := c.takeTurn(ctx)
+// acquireAgent rejects a bindcar, which does not report the states of keys.
+func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
+	leave, speaks, err := c.acquireSlot(ctx)
 	if err == nil && !speaks.agent {
 		leave()
 		return nil, unsupported("%s is a bindcar, which does not say how far a rollover is; give the signer Kubizone's agent", c.url)
@@ -41,7 +41,7 @@ func (c *Client) takeAgentTurn(ctx context.Context) (leave func(), err error) {
 
 // ReadSigning reads the signing state of a zone.
 func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
-	leave, err := c.takeAgentTurn(ctx)
+	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return Signing{}, err
 	}
@@ -72,7 +72,7 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 // CheckDS reports that all servers of the parent have the DS of a key (protocol.DSPublished), or that none has
 // (DSWithdrawn). named measures its delays from this time.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
-	leave, err := c.takeAgentTurn(ctx)
+	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, sta
 
 // Notify has the server send NOTIFY to secondaries.
 func (c *Client) Notify(ctx context.Context, zone name.Name) error {
-	leave, err := c.takeAgentTurn(ctx)
+	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 
 // ListZones lists all zones of the server.
 func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
-	leave, err := c.takeAgentTurn(ctx)
+	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 
 // RemoveOwned removes a zone if isOwner holds for the keys' owner, "" if added by hand, and keeps the keys.
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
-	leave, err := c.takeAgentTurn(ctx)
+	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(o
 
 // RemoveSigned removes a zone with all keys.
 func (c *Client) RemoveSigned(ctx context.Context, zone name.Name, fence Fence) error {
-	leave, err := c.takeAgentTurn(ctx)
+	leave, err := c.acquireAgent(ctx)
 	if err != nil {
 		return err
 	}

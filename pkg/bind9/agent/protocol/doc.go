@@ -3,12 +3,12 @@
 
 // Package protocol has the JSON types of the agents' HTTP API: the zone part of /api/v1 of bindcar 0.9.
 //
-// It promises:
+// Guarantees:
 //
 //	P1. A field means the same to the agent as to bindcar 0.9, or is ignored.
 //	P2. The comment of a field that only the agent supports says "agent".
 //
-// The package knows JSON only. Package agent has the server, and its package client the client.
+// Out of scope: HTTP. Package agent has the server, and its package client the client.
 //
 // Read protocol.go.
 package protocol

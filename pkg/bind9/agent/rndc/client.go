@@ -36,11 +36,11 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	said := f.Err
+	err := f.Err
 	if f.Text != "" {
-		said += ": " + strings.ReplaceAll(f.Text, "\n", "; ")
+		err += ": " + strings.ReplaceAll(f.Text, "\n", "; ")
 	}
-	return fmt.Sprintf("named refused %s: %s", f.Command, said)
+	return fmt.Sprintf("named refused %s: %s", f.Command, err)
 }
 
 // Client sends commands to named. It is safe for concurrent use.

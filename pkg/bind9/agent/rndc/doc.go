@@ -3,7 +3,7 @@
 
 // Package rndc implements the protocol of BIND's control channel.
 //
-// It promises:
+// Guarantees:
 //
 //	R1. A command is sent once, with a nonce that named has issued for it: a recorded command cannot be replayed.
 //	R2. An answer needs named's signature, and the serial and the nonce of the command.
@@ -14,7 +14,7 @@
 // _auth, is an HMAC over all octets after it. The agent's image has neither rndc nor a shell, and no Go library of
 // the protocol is maintained.
 //
-// The package does not know zones or HTTP: commands are text, whose words the caller checks.
+// Out of scope: zones or HTTP: commands are text, whose words the caller checks.
 //
 // Read client.go, then message.go.
 package rndc

@@ -190,7 +190,7 @@ func (s *Server) namedConf() (string, error) {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
 	peers := s.formatPeers()
-	if s.Role == bind9.RoleSigner {
+	if s.Role == bind9.RoleSigner { // the agent queries over loopback
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
@@ -226,6 +226,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("primaries %q %s;", class.HiddenPrimary, s.formatPrimaries(c, Catalog{Primaries: s.Hidden}, netip.AddrPort{}))
 	}
 	for _, at := range s.Unkeyed {
+		// Only zones that name no key use this key.
 		c.line("server %s { keys %q; };", at, s.Transfer.Name)
 	}
 	for i := range s.Policies {

@@ -4,7 +4,7 @@
 // Package render computes the configuration of a BIND server and the Kubernetes objects that run it from a
 // Bind9Instance and its Bind9Cluster.
 //
-// It promises:
+// Guarantees:
 //
 //	R1. The objects are a function of Server: equal servers have equal objects, octet by octet.
 //	R2. User input is parsed and formatted anew before it reaches named.conf: addresses, names, keys. Invalid input
@@ -13,7 +13,7 @@
 //	R4. Kubernetes objects have no ownerReferences to objects of our API: a rebuilt store answers 404 for the owner,
 //	    and the garbage collector would remove running DNS. Labels and annotations name the owner.
 //
-// The package does not know the cluster: package fleet applies the objects and decides when a key changes.
+// Out of scope: the cluster: package fleet applies the objects and decides when a key changes.
 //
 // Read server.go first, then config.go (named.conf) and workload.go (pods).
 package render

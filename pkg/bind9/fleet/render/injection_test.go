@@ -156,10 +156,10 @@ func TestFiles_noStringIsAStatement(t *testing.T) {
 				return nil, refused
 			}
 			known[hash] = true
-			said, refused := checkConf(ctx, t, program, dir, server)
+			result, refused := checkConf(ctx, t, program, dir, server)
 			out, err := exec.CommandContext(ctx, program, "-p", filepath.Join(dir, "named.conf")).Output()
-			if err = errors.Join(said.err, err); err != nil {
-				t.Errorf("%s: BIND does not take what is rendered: %v: %s", role, err, said.out)
+			if err = errors.Join(result.err, err); err != nil {
+				t.Errorf("%s: BIND does not take what is rendered: %v: %s", role, err, result.out)
 			}
 			return countStatements(string(out)), refused
 		}

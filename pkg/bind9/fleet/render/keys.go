@@ -65,7 +65,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key from random. A hash of the secret replaces the "*" in name.
+// NewKey generates a key from random. A hash of the secret replaces the "*" in name, so names differ.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {

@@ -64,13 +64,13 @@ func TestPolicies_areThoseThatBINDTakes_S12_4(t *testing.T) {
 	for seed := range uint64(200) {
 		policy := randomPolicy(rand.New(rand.NewPCG(seed, 12)), int(seed))
 		server, cluster := newSigner(policy)
-		said := must.Get(checkConf(ctx, t, program, dir, server))(t)
+		result := must.Get(checkConf(ctx, t, program, dir, server))(t)
 		// BIND only warns of frequent rollovers.
 		errs := validation.Bind9Cluster(cluster, nil, validation.FleetRules{})
-		if (said.err == nil) != (len(errs) == 0) {
-			t.Fatalf("seed %d: named-checkconf says %v %s; the API says %v\n%s", seed, said.err, said.out, errs, said.config)
+		if (result.err == nil) != (len(errs) == 0) {
+			t.Fatalf("seed %d: named-checkconf says %v %s; the API says %v\n%s", seed, result.err, result.out, errs, result.config)
 		}
-		if said.err == nil {
+		if result.err == nil {
 			taken++
 		} else {
 			refused++

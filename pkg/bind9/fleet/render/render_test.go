@@ -143,17 +143,17 @@ func TestObjects_areThoseOfTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// checkConf runs named-checkconf on a server's files. err is the error of rendering; said has the program's output
+// checkConf runs named-checkconf on a server's files. err is the error of rendering; result has the program's output
 // and error.
-func checkConf(ctx context.Context, t *testing.T, program, dir string, server render.Server) (said checked, err error) {
+func checkConf(ctx context.Context, t *testing.T, program, dir string, server render.Server) (result checked, err error) {
 	t.Helper()
 	files, err := server.Files()
 	if err != nil {
-		return said, err
+		return result, err
 	}
 	keys, err := server.KeyFiles()
 	if err != nil {
-		return said, err
+		return result, err
 	}
 	inDir := strings.NewReplacer(render.ConfigDir, dir, render.StateDir, dir)
 	for _, some := range []map[string]string{files, keys} {
@@ -217,11 +217,11 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 	for _, primary := range server.Catalogs[0].Primaries {
 		server.Unkeyed = append(server.Unkeyed, primary.Addr()) // for bindcar's zones, too
 	}
-	said, err := checkConf(ctx, t, program, dir, server)
+	result, err := checkConf(ctx, t, program, dir, server)
 	if err != nil {
 		t.Error(err)
 	}
-	said.wantTaken(t)
+	result.wantTaken(t)
 	taken, refused := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 19))
@@ -231,9 +231,9 @@ func TestFiles_areWhatBINDTakes(t *testing.T) {
 		if r.IntN(2) == 0 {
 			server.Catalogs = makeCatalogs()
 		}
-		switch said, err := checkConf(ctx, t, program, dir, server); {
+		switch result, err := checkConf(ctx, t, program, dir, server); {
 		case err == nil:
-			said.wantTaken(t)
+			result.wantTaken(t)
 			taken++
 		case !strings.HasPrefix(err.Error(), "spec.config."):
 			t.Errorf("seed %d: %v names no field", seed, err)

@@ -196,6 +196,7 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 // zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar
 // knows no zones and has no supervisor.
 
+// startupProbe gives BIND an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
 	if s.Agent() == bind9.AgentBindcar {
 		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
@@ -280,6 +281,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
+// listSpread selects by role: the labels of a Deployment would select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -329,7 +331,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// listAmounts drops invalid quantities, which admission refuses.
+// listAmounts drops absent quantities, and invalid quantities, which admission refuses.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package protocol has the common definitions of webhook clients and servers: signatures, paths, and RRsets as JSON.
+// Package protocol defines the messages of webhook clients and servers: signatures, paths, and RRsets as JSON.
 //
-// It promises: (1) Decode returns the RRset given to Encode, except for the boundaries of strings in a text. RRsets
-// without a form in the protocol are an error. (2) Decode returns only valid DNS data. (3) testdata has test vectors
-// for implementations in any language.
+// Guarantees: (1) Decode returns the RRset given to Encode, except for the boundaries of strings in a text. RRsets that
+// the protocol cannot represent are an error. (2) Decode returns only valid DNS data. (3) testdata has test vectors for
+// implementations in any language.
 //
-// It does not know HTTP clients, servers, clocks or the storage of secrets.
+// Out of scope: HTTP clients, servers, clocks, and the storage of secrets.
 //
 // Read sign.go, then record.go.
 package protocol

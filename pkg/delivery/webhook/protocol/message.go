@@ -10,7 +10,6 @@ import (
 	"net/http"
 )
 
-// Error codes.
 const (
 	CodeInvalidRecord  = "INVALID_RECORD"
 	CodeInvalidDomain  = "INVALID_DOMAIN"
@@ -29,7 +28,7 @@ type Error struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
 	Details json.RawMessage `json:"details,omitempty"`
-	// Status is the HTTP status; 0: the default of the code.
+	// Status is the HTTP status; 0 means the default of the code.
 	Status int `json:"-"`
 }
 
@@ -58,19 +57,18 @@ func Refuse(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Operations of a request.
 const (
 	Upsert = "upsert"
 	Delete = "delete"
 )
 
-// Request is the body of POST /records, with the operation Upsert, and an item of a batch.
+// Request is the body of POST /records, where Operation is Upsert, and an item of a batch.
 type Request struct {
 	Record    Record `json:"record"`
 	Operation string `json:"operation"`
 }
 
-// Response answers all requests but those for health and batches. Success is absent if the answer is not the
+// Response is the answer to all requests but those for health and batches. Without Success, the answer is not the
 // protocol's.
 type Response struct {
 	Success *bool   `json:"success"`
@@ -79,9 +77,9 @@ type Response struct {
 	Message string  `json:"message,omitempty"`
 }
 
-// Health answers GET /health.
+// Health is the answer to GET /health.
 type Health struct {
-	// Status is Healthy, or any other text.
+	// Status is Healthy for a working server.
 	Status    string   `json:"status"`
 	Message   string   `json:"message,omitempty"`
 	Timestamp string   `json:"timestamp"`
@@ -91,22 +89,22 @@ type Health struct {
 // Healthy is the Status of a working server.
 const Healthy = "healthy"
 
-// Extensions, announced in Health.Features.
+// Extensions that a server announces in Health.Features.
 const (
 	FeatureBatch = "batch"
-	// FeatureValueMetadata: the metadata of a record may be an array beside its values.
+	// FeatureValueMetadata permits an array as the metadata of a record, with an item for each value.
 	FeatureValueMetadata = "value-metadata"
 	FeaturePresentation  = "presentation"
 )
 
-// Batch is the body of POST /records/batch. Items are processed in order; a failed item stops no other. The record of
-// a Delete has no values.
+// Batch is the body of POST /records/batch. Items are processed in order, and a failed item does not stop the others.
+// The record of a Delete has no values.
 type Batch struct {
 	Operations []Request `json:"operations"`
 }
 
-// BatchResponse answers an accepted batch: a result for each item, in order. Success: all succeeded. A rejected batch
-// is answered by a Response.
+// BatchResponse answers an accepted batch: a result for each item, in order. Success is true if all succeeded. A
+// Response answers a rejected batch.
 type BatchResponse struct {
 	Success *bool         `json:"success"`
 	Results []BatchResult `json:"results"`

@@ -17,12 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// DefaultTTL is the TTL of a record without a ttl, in seconds.
+// DefaultTTL is the TTL, in seconds, of a record whose ttl is absent.
 const DefaultTTL = 300
 
 const maxTTL = 1<<31 - 1 // RFC 2181 §8
 
-// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. Absent without Data.
+// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. An RRset without Data is
+// absent.
 type RRset struct {
 	Zone, Name name.Name
 	Type       rdata.Type
@@ -33,7 +34,7 @@ type RRset struct {
 // Record is an RRset in the form of the protocol.
 type Record struct {
 	Type string `json:"type"`
-	// Domain has no trailing dot. Subdomain is the rest of the owner or "@".
+	// Domain is the zone without the trailing dot. Subdomain is the rest of the owner, or "@".
 	Domain    string `json:"domain"`
 	Subdomain string `json:"subdomain"`
 	// FQDN is optional in answers.
@@ -41,7 +42,7 @@ type Record struct {
 	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes
 	// (TXT), and for all other types the format of zone files, with full names.
 	Values []string `json:"values,omitempty"`
-	// TTL in seconds; absent: DefaultTTL.
+	// TTL is in seconds; absent means DefaultTTL.
 	TTL      *int64       `json:"ttl,omitempty"`
 	Metadata MetadataList `json:"metadata,omitempty"`
 	// Format is empty or Presentation.
@@ -49,21 +50,21 @@ type Record struct {
 }
 
 // Presentation is the Format with values in presentation format, absolute names and no metadata, for RRsets that the
-// plain format cannot represent exactly: texts that are not UTF-8, or with strings shorter than 255 octets in the
-// middle.
+// plain format cannot represent exactly: texts that are not UTF-8, or whose strings before the last are shorter than
+// 255 octets.
 const Presentation = "presentation"
 
-// Metadata has the fields of an MX (priority) or SRV (all) value beside its host.
+// Metadata has the numbers of an MX or SRV value: Priority of both, Weight and Port of SRV.
 type Metadata struct {
 	Priority *uint16 `json:"priority,omitempty"`
 	Weight   *uint16 `json:"weight,omitempty"`
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has one Metadata for all values, in JSON an object, or an array with one for each.
+// MetadataList has a single Metadata for all values, in JSON an object, or an array with one for each.
 type MetadataList []Metadata
 
-// MarshalJSON writes an object for one Metadata.
+// MarshalJSON writes an object for a single Metadata.
 func (l MetadataList) MarshalJSON() ([]byte, error) {
 	if len(l) == 1 {
 		return json.Marshal(l[0])
@@ -80,7 +81,7 @@ func (l *MetadataList) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*l)[0])
 }
 
-// ByValue reports whether the record needs FeatureValueMetadata.
+// ByValue reports whether a server needs FeatureValueMetadata for the record.
 func (r Record) ByValue() bool { return len(r.Metadata) > 1 }
 
 // ErrNoForm means that the protocol cannot represent a value.
@@ -101,8 +102,8 @@ func split(zone, owner name.Name) (domain, subdomain string, err error) {
 	return strings.TrimSuffix(zone.String(), "."), relative.String(), nil
 }
 
-// Encode returns the Record of an RRset. Without Data it identifies the RRset, for Delete. Errors wrap ErrNoForm and
-// name the value, unless the owner is outside the zone.
+// Encode returns the Record of an RRset. A Record without values identifies the RRset in a Delete. Errors name the
+// value and wrap ErrNoForm, unless the owner is outside the zone.
 func Encode(set RRset) (Record, error) {
 	domain, subdomain, err := split(set.Zone, set.Name)
 	if err != nil {
@@ -130,8 +131,7 @@ func Encode(set RRset) (Record, error) {
 	return record, nil
 }
 
-// Exact reports whether Decode returns the same RRset from Encode's record: the strings of its texts have the
-// standard lengths.
+// Exact reports whether Decode returns the same RRset from the result of Encode: only the strings of texts may differ.
 func Exact(set RRset) bool {
 	if set.Type != rdata.TXT {
 		return true
@@ -201,8 +201,7 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// JoinStrings returns the text of a TXT value, its quoted strings joined. Errors wrap ErrNoForm: the text is not
-// UTF-8.
+// JoinStrings returns the text of a TXT value, its quoted strings joined. The error wraps ErrNoForm if it is not UTF-8.
 func JoinStrings(data string) (string, error) {
 	var text []byte
 	quoted := false
@@ -233,7 +232,7 @@ func JoinStrings(data string) (string, error) {
 	return string(text), nil
 }
 
-// QuoteText is the inverse of JoinStrings, with strings of the maximum length.
+// QuoteText is the inverse of JoinStrings. All strings but the last have 255 octets.
 func QuoteText(text string) string {
 	var data strings.Builder
 	for first := true; first || text != ""; first = false {
@@ -281,13 +280,13 @@ func parseKey(typeText, domain, subdomain string) (zone, owner name.Name, t rdat
 	return zone, owner, t, nil
 }
 
-// Key returns the zone, name and type of a record. Errors are *Error.
+// Key returns the zone, name and type. Errors are *Error.
 func (r Record) Key() (RRset, error) {
 	zone, owner, t, err := parseKey(r.Type, r.Domain, r.Subdomain)
 	return RRset{Zone: zone, Name: owner, Type: t}, err
 }
 
-// Decode reads a record with at least one value. Equal values count once; Data is sorted. Errors are *Error.
+// Decode returns the RRset of a record with at least one value, with sorted Data without duplicates. Errors are *Error.
 func Decode(record Record) (RRset, error) {
 	set, err := record.Key()
 	if err != nil {
@@ -393,7 +392,7 @@ func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) 
 	return data, nil
 }
 
-// A host that ends in an unescaped dot or in a backslash is refused.
+// A host that ends in an unescaped dot or backslash is refused.
 func absolute(host string) (string, error) {
 	if host == "." {
 		return host, nil

@@ -18,17 +18,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Headers of a signed request.
 const (
 	HeaderTimestamp = "X-DNS-Timestamp"
 	HeaderNonce     = "X-DNS-Nonce"
 	HeaderSignature = "X-DNS-Signature"
 )
 
-// Window is the maximum difference between a timestamp and the server's clock, and how long a nonce is remembered.
+// Window is the maximum difference between a timestamp and the server's clock. Servers remember nonces as long.
 const Window = 5 * time.Minute
 
-// Algorithm is the hash of the HMAC, as named in classes.
+// Algorithm is the hash function of the HMAC, as named in classes.
 type Algorithm string
 
 const (
@@ -46,7 +45,7 @@ func (a Algorithm) hash() (func() hash.Hash, error) {
 	return nil, fmt.Errorf("algorithm %q: use SHA256 or SHA512", string(a))
 }
 
-// Validate returns an error for an unknown algorithm.
+// Validate rejects unknown algorithms.
 func (a Algorithm) Validate() error {
 	_, err := a.hash()
 	return err
@@ -55,18 +54,18 @@ func (a Algorithm) Validate() error {
 // Signed is the data covered by the HMAC.
 type Signed struct {
 	Method string
-	// Path as sent: escaped, with the base path, without a query.
+	// Path is the path as sent: escaped, with the base path, without a query.
 	Path string
-	// Timestamp is RFC 3339 in UTC with seconds, from Timestamp.
+	// Timestamp is the result of the function Timestamp.
 	Timestamp string
 	Nonce     string
 	Body      []byte
 }
 
-// Timestamp formats t for signing and sending.
+// Timestamp returns a time as RFC 3339 in UTC with seconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// MAC returns the octets of the signature. It panics for an invalid algorithm.
+// MAC returns the signature. It panics for an invalid algorithm.
 func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	make, err := algorithm.hash()
 	if err != nil {
@@ -81,7 +80,7 @@ func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Signature returns the MAC in lower case hex.
+// Signature returns the MAC in lower case hexadecimal, as sent.
 func (s Signed) Signature(algorithm Algorithm, secret []byte) string {
 	return hex.EncodeToString(s.MAC(algorithm, secret))
 }
@@ -94,7 +93,7 @@ const (
 )
 
 // RecordPath returns the escaped path of an RRset: /records/{type}/{domain}/{subdomain}. It fails for the root zone,
-// whose name is empty without its dot.
+// whose name without its dot is empty.
 func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	domain, subdomain, err := split(zone, owner)
 	if err != nil {
@@ -119,7 +118,8 @@ func Segment(text string) string {
 	return escaped.String()
 }
 
-// ParseRecordPath is the inverse of RecordPath, for the part after RecordsPath in an escaped path. Errors are *Error.
+// ParseRecordPath is the inverse of RecordPath. It parses the part of an escaped path after RecordsPath. Errors are
+// *Error.
 func ParseRecordPath(escaped string) (zone, owner name.Name, t rdata.Type, err error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	if len(segments) != 3 {

@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother: another Zone has the name. The watch reports that Zone, too.
+// errAnother is for another Zone of the name. The watch reports that Zone, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Answers of the API in types of the view, whose names need no check. A header has the fields of content.Header.
+// Answers of the API, in types of zoneview: their names need no check. A header has the fields of content.Header.
 type (
 	// rrset is v1alpha1.RRset.
 	rrset struct {
@@ -62,7 +62,7 @@ type (
 	}
 )
 
-// decodeDefinition decodes a ZoneEntries in the form definition RRset by RRset: a large zone is in memory only once.
+// decodeDefinition decodes a ZoneEntries in the form definition RRset by RRset, so a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta
@@ -135,7 +135,7 @@ func expectDelimiter(answer *json.Decoder, want json.Delim) error {
 	return err
 }
 
-// decodeSteps: each step begins at the serial of the step before.
+// decodeSteps decodes steps, each of which begins at the serial before.
 func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]content.Step, error) {
 	var changes zoneChanges
 	if err := json.NewDecoder(body).Decode(&changes); err != nil {

@@ -25,28 +25,28 @@ import (
 )
 
 const (
-	// parallel reads are well below half the seats that the server gives to a user.
+	// parallel reads are well below half a user's seats of API priority and fairness.
 	parallel = 8
 	// firstPause doubles with each failure of a zone, up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// From quietFailures of a zone in a row on, they are logged, and a failed proof freezes the zone: a restarting
-	// server is ordinary.
+	// After quietFailures in a row, a zone's failures are logged, and a failed proof freezes the zone. Earlier ones are
+	// expected of a restarting server.
 	quietFailures = 3
 )
 
-// Config of a Source. Client, Zones and Set are required.
+// Config configures a Source. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1. Do not limit queries per second: parallel is the limit.
+	// Client reaches kubi.zone/v1alpha1. Do not limit its queries per second: parallel is the limit.
 	Client rest.Interface
-	// Zones is the informer, started by the caller. Only names, labels and status are read: a transform may drop the
+	// Zones is the informer, which the caller starts. Only names, labels and status are read: a transform may drop the
 	// rest.
 	Zones informers.ZoneInformer
 	// Set is written by this source alone.
 	Set *zoneview.Set
-	// Interest reports whether a zone belongs in the Set; nil: every zone.
+	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil: every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Registry may be nil: no metrics.
+	// Registry, if not nil, gets the metrics.
 	Registry metrics.KubeRegistry
 }
 
@@ -61,7 +61,7 @@ type Source struct {
 	keepUp time.Duration
 }
 
-// New returns a source that receives Zones from now on. It fails if the informer has stopped.
+// New returns a source that receives events of Zones from now on. It fails if the informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -102,7 +102,7 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 // Look checks a zone again after a change of Interest.
 func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
 
-// enqueue: events during a read lead to a single further read.
+// enqueue merges events during a read to a single further read.
 func (s *Source) enqueue(object any, first bool) {
 	zone, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {

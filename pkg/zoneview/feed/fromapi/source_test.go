@@ -86,8 +86,8 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	s.makeZone("a", "org", v1alpha1.ZoneSpec{DomainName: "example.org."})
 	s.makeZone("a", "dev", v1alpha1.ZoneSpec{DomainName: "dev", ZoneRef: &v1alpha1.ZoneReference{Name: "org"}})
 	s.makeZone("a", "net", v1alpha1.ZoneSpec{DomainName: "example.net."})
-	told := &history{hash: map[string]string{}, settled: map[string]bool{}}
-	told.recordHistory(t, s)
+	reported := &history{hash: map[string]string{}, settled: map[string]bool{}}
+	reported.recordHistory(t, s)
 	f := s.startFeed(s.readAddress().String(), nil)
 	registry := f.registry
 	f.waitForSync(t)
@@ -154,14 +154,14 @@ func TestFeed_isAlwaysAtASettledState_S7_2(t *testing.T) {
 	}
 	end()
 	<-watched
-	told.mutex.Lock()
-	defer told.mutex.Unlock()
+	reported.mutex.Lock()
+	defer reported.mutex.Unlock()
 	known := 0
 	for _, state := range seen {
-		if !told.settled[state.at] {
+		if !reported.settled[state.at] {
 			t.Errorf("uid and serial %s was in the Set, and never settled", state.at)
 		}
-		if hash, ok := told.hash[state.at]; ok {
+		if hash, ok := reported.hash[state.at]; ok {
 			known++
 			if hash != state.hash {
 				t.Errorf("uid and serial %s had hash %s in the Set, %s at the server", state.at, state.hash, hash)

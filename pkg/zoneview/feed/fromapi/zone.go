@@ -35,7 +35,7 @@ const (
 	trimmed = "trimmed"
 )
 
-// wantedZone returns nil if the Zone does not belong in the Set.
+// wantedZone returns the Zone, or nil if not wanted in the Set.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -49,7 +49,7 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
-// updateZone returns errors to retry.
+// updateZone brings a zone up to date. Errors are retried.
 func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Source) countRestart(err error) error {
 func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *zoneview.Snapshot) error {
 	settled := serial.Serial(zone.Status.SettledSerial)
 	if snapshot.Serial() == settled {
-		// A restored store may have reached this serial another way.
+		// A restored store may have other content at this serial.
 		if zone.Status.Serial == zone.Status.SettledSerial && zone.Status.Hash != snapshot.Hash() {
 			return fmt.Errorf("%s, serial %d: %w: its hash is %s, the Zone says %s", snapshot, settled, zoneview.ErrMisfit, snapshot.Hash(),
 				zone.Status.Hash)
@@ -102,8 +102,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone puts a whole zone into the Set, proven, at its settled serial. During the proof it applies further steps:
-// the server keeps a busy zone's steps only for seconds.
+// readZone reads a whole zone at its settled serial and puts it, proven, into the Set. During the proof it reads
+// further steps: the server keeps a busy zone's steps only for seconds.
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// The proof of a zone removed or replaced since must not enter the Set.
+	// If the zone is removed or replaced, its proof must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var proof chan error

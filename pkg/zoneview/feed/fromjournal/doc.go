@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromjournal feeds a zoneview.Set from the store: every zone at a revision, then the journal.
+// Package fromjournal feeds a zoneview.Set from the store: every zone at an etcd revision, then the journal.
 //
-// It promises:
+// Guarantees:
 //
 //  1. After a misfit every zone is read again. A zone whose steps never fit, or whose rows do not match its hash, is
 //     frozen, and delays no other zone.
 //  2. Frozen zones are read again after a minute, then less and less often, down to once an hour.
 //  3. Readers see no gap: a zone stays in the Set while it is read again.
 //
-// It does not know proofs or the sync of the feed (package feed), or the API.
+// Out of scope: proofs and the sync of the feed (package feed), and the API.
 //
 // Read source.go.
 package fromjournal

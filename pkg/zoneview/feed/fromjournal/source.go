@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// failurePause precedes the next pass.
+	// failurePause is before the next pass.
 	failurePause = time.Second
-	// firstRetry is when frozen zones are read again, doubled up to longestRetry: a repaired zone needs no restart,
+	// firstRetry is when frozen zones are read again, doubled up to longestRetry, so a repaired zone needs no restart,
 	// and a damaged store is not read all the time.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
@@ -30,7 +30,7 @@ const (
 
 var errRetry = errors.New("frozen zones are read again")
 
-// Source keeps a feed in step with the store. Keys are UIDs.
+// Source keeps a feed up to date with the store. Keys are UIDs.
 type Source struct {
 	*feed.Feed
 	follow       func(ctx context.Context, sink ledger.Sink) error
@@ -63,7 +63,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass ends at a misfit, or when frozen zones are due again.
+// runPass ends at a misfit, or when frozen zones are read again.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}

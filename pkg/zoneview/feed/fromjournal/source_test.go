@@ -25,18 +25,18 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// teller plays the ledger: each start calls the next function.
-type teller struct {
-	starts []func(ledger.Sink)
-	told   chan int
+// scriptedLedger plays the ledger: each start calls the next function.
+type scriptedLedger struct {
+	starts   []func(ledger.Sink)
+	reported chan int
 }
 
-func (t *teller) tellSink(ctx context.Context, sink ledger.Sink) error {
-	n := len(t.told)
+func (t *scriptedLedger) notifySink(ctx context.Context, sink ledger.Sink) error {
+	n := len(t.reported)
 	if n < len(t.starts) {
 		t.starts[n](sink)
 	}
-	t.told <- n
+	t.reported <- n
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -48,10 +48,10 @@ type fed struct {
 
 func startFeed(t *testing.T, starts ...func(ledger.Sink)) *fed {
 	t.Helper()
-	tell := &teller{starts: starts, told: make(chan int, 100)}
+	report := &scriptedLedger{starts: starts, reported: make(chan int, 100)}
 	set := zoneview.NewSet(zoneview.Config{})
 	f := &fed{New(nil, set), set}
-	f.follow, f.pause = tell.tellSink, time.Millisecond
+	f.follow, f.pause = report.notifySink, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- f.Run(ctx) }()
@@ -141,8 +141,8 @@ func TestSource_startsOverWhenAStepDoesNotFit(t *testing.T) {
 	}
 }
 
-// tellWrong reports a zone with a value missing, and a correct zone.
-func tellWrong(t *testing.T, n int) func(ledger.Sink) {
+// notifyWrong reports a zone with a value missing, and a correct zone.
+func notifyWrong(t *testing.T, n int) func(ledger.Sink) {
 	return func(sink ledger.Sink) {
 		wrong := makeBase(t, n)
 		wrong.Sets[0].Data = wrong.Sets[0].Data[:1]
@@ -189,7 +189,7 @@ func TestSource_startsAtWhatIsDelivered_S7_8(t *testing.T) {
 
 // F30: a wrong hash delays no other zone.
 func TestSource_freezesWhatItCannotProve(t *testing.T) {
-	f := startFeed(t, tellWrong(t, 2))
+	f := startFeed(t, notifyWrong(t, 2))
 	waitForFeed(t, f)
 	if _, ok := f.set.ByUID(uid); ok {
 		t.Error("a zone without a proof is in the Set")
@@ -202,9 +202,9 @@ func TestSource_freezesWhatItCannotProve(t *testing.T) {
 	}
 }
 
-func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
-	mended := make(chan struct{})
-	mend := sync.OnceFunc(func() { close(mended) })
+func TestSource_servesWhatWasProvenLastUntilRepaired(t *testing.T) {
+	repaired := make(chan struct{})
+	mend := sync.OnceFunc(func() { close(repaired) })
 	defer mend()
 	f := startFeed(t,
 		func(sink ledger.Sink) {
@@ -212,14 +212,14 @@ func TestSource_servesWhatWasProvenLastUntilItIsMended(t *testing.T) {
 			sink.Base(makeBase(t, 2))
 			sink.Ready()
 			waitFor(t, func() bool { return sink.(*pass).Check() == nil })
-			tellWrong(t, 3)(sink)
+			notifyWrong(t, 3)(sink)
 			sink.Apply(uid, content.Transaction{Steps: makeSteps(t, 5)[4:], Settled: true})
 			one := sink.(*pass)
 			waitFor(t, func() bool { return one.Check() == nil && one.FrozenBy(uid) != nil })
 			one.fail(errRetry)
 		},
 		func(sink ledger.Sink) {
-			<-mended
+			<-repaired
 			sink.Reset()
 			sink.Base(makeBase(t, 4))
 			sink.Ready()
@@ -282,7 +282,7 @@ func waitFor(t *testing.T, true func() bool) {
 }
 
 // A zone's Records and a child's glue make a single RRset.
-func TestMergeRRsets_joinsWhatStandsTogether(t *testing.T) {
+func TestMergeRRsets_joinsNeighbours(t *testing.T) {
 	a := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.InheritTTL(), Data: []string{"192.0.2.1"}}
 	b := content.RRset{Owner: name.MustRel("ns"), Type: rdata.A, TTL: content.ExplicitTTL(60), Data: []string{"192.0.2.2"}}
 	c := content.RRset{Owner: name.MustRel("ns"), Type: rdata.AAAA, TTL: content.InheritTTL(), Data: []string{"2001:db8::1"}}

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// logOf is what is logged from now on, each line once.
+// logOf captures the log from now on, each line once.
 func logOf(t *testing.T) *bytes.Buffer {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
@@ -34,16 +34,16 @@ func logOf(t *testing.T) *bytes.Buffer {
 	return log
 }
 
-// S6.17: what a provider says of an RRset, or by what code it refuses one, is in the log of the controller, without a
-// higher verbosity, once; and neither in the Ready of the Record nor in the Delivery, which tenants read.
+// S6.17: the words or the code with which a provider refuses an RRset are logged once, at default verbosity. Ready of
+// the Record and the Delivery, which tenants read, have neither.
 func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	client := fake.NewClientset(zone)
 	c := newController(t, client)
 	must.Succeed(t, c.index.Zones.GetStore().Add(zone))
-	refused := func(said string) delivery.Event {
-		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Said: said}
+	refused := func(message string) delivery.Event {
+		e := &delivery.Error{Reason: delivery.ReasonValidationFailed, Message: "the server refuses the record", Detail: message}
 		state := makeBegunState()
 		state.Error, state.Ready = &delivery.StateError{Reason: e.Reason, Message: e.Message}, delivery.Condition{Status: delivery.False, Reason: e.Reason, Message: e.Message}
 		return delivery.Event{
@@ -55,8 +55,8 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	wordless.Failed[0].Err = &delivery.Error{Reason: delivery.ReasonValidationFailed, Code: "NOTAUTH", Message: "its log says why"}
 	c.Observe(wordless)
 	c.Observe(wordless)
-	for _, said := range []string{"zone 7 is locked", "zone 7 is locked", "zone 8 is locked"} {
-		c.Observe(refused(said))
+	for _, message := range []string{"zone 7 is locked", "zone 7 is locked", "zone 8 is locked"} {
+		c.Observe(refused(message))
 	}
 	klog.Flush()
 	text := log.String()
@@ -77,14 +77,14 @@ func TestObserve_logsWhatTheProviderSays_S6_17(t *testing.T) {
 	}
 }
 
-// The words of the provider, for which the status sends to the log, are there as an error, which every verbosity shows.
+// The status points to the log for the words of the provider: they are logged as an error, at every verbosity.
 func TestStore_logsWhyAClassFails(t *testing.T) {
 	log := logOf(t)
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z", UID: "u"}}
 	s := &store{seen: make(map[delivery.Key]seen)}
 	key := delivery.Key{UID: "u", Class: "main"}
 	failed := func(message string) *delivery.State {
-		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Said: "disk 7 is full"},
+		return &delivery.State{Error: &delivery.StateError{Reason: delivery.ReasonServerError, Message: message, Detail: "disk 7 is full"},
 			Ready: delivery.Condition{Status: delivery.False}}
 	}
 	trying := &delivery.State{Ready: delivery.Condition{Status: delivery.Unknown}}

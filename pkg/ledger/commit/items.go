@@ -25,7 +25,7 @@ func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	}
 }
 
-// Add registers a count for the next sweep.
+// Add marks a count as changed, for the next sweep.
 func (u *usage) Add(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -50,7 +50,7 @@ func (u *usage) Take(most int) []law.Key {
 	return out
 }
 
-// ErrThrough: the cascade has ended. ErrElsewhere: another server processes it.
+// ErrThrough means that a cascade has ended, ErrElsewhere that another server processes it.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")
@@ -105,7 +105,7 @@ func (com *Committer) Disown(id string) {
 // Owing returns the channel that Rouse signals.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
-// NextFreed waits for the next freed name; not ok: ctx ended.
+// NextFreed waits for the next name at which a client removed a value; not ok: ctx ended.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
@@ -118,7 +118,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	return at, true
 }
 
-// noteFreed queues each name once. The caller holds Memory.Mu.
+// noteFreed queues the names at which a step removed values, each once. The caller holds Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner

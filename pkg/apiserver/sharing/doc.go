@@ -1,0 +1,12 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sharing decodes objects for the watch caches, so that equal parts of objects are in memory once.
+//
+// Guarantees: (1) a decoded object equals the object of the plain codec; (2) successive versions of an object share
+// equal large fields; (3) objects of a resource share equal texts of conditions, managed fields and labels.
+//
+// Out of scope: writes. Decoded objects are read-only, and a write decodes with the plain codec.
+//
+// Read first: codec.go.
+package sharing
