@@ -3,8 +3,8 @@
 
 //go:build tools
 
-// Package hack keeps the code generators in go.mod and vendor/, at the versions of the libraries, and gogo.proto,
-// which the generated .proto imports while protoc reads it.
+// Package hack keeps in go.mod and vendor/ the code generators, at the versions of the libraries, and gogo.proto, which
+// the generated .proto imports while protoc reads it.
 package hack
 
 import (

@@ -134,7 +134,7 @@ func runManager(ctx context.Context, o *options) error {
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
 	log.SetLogger(settings.Logger) // for code without a logger
-	// The cache for the heartbeat's Lease would else hold every Lease of the seed.
+	// Otherwise the cache for the heartbeat's Lease would hold every Lease of the seed.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubizone is the server and its tools. Its commands are in pkg/cmd.
+// Command kubizone is the server and its tools. The sub-commands are in pkg/cmd.
 package main
 
 import (

@@ -7,13 +7,13 @@
 // Guarantees:
 //
 //	W1. Options are validated together before the start, and each error names its flag.
-//	W2. A line that begins with "ready" has the address; before that no request is answered.
+//	W2. A line that begins with "ready" has the address. Before this line no request is answered.
 //	W3. When the context ends, the server accepts no new request, finishes the current requests, and returns.
-//	W4. Secrets are read for each request: a new secret needs no restart. Empty secrets are ignored; without another
-//	    no request is answered.
+//	W4. Secrets are read for each request, so a new secret needs no restart. Empty secrets are ignored. With only
+//	    empty secrets no request is answered.
 //
-// The command depends on the protocol and the DNS packages alone; the product imports them only in tests. The
-// protocol is in server, the backends are in externaldns, masterfile and rfc2136.
+// The command depends on the protocol and the DNS packages alone; the product imports them only in tests. The protocol
+// is in server, with the backends in packages beside it.
 //
 // Read main.go, options.go, then server/backend.go.
 package main

@@ -90,7 +90,7 @@ func newLogger(to io.Writer, verbosity int, format string) (*slog.Logger, error)
 }
 
 const (
-	// Bounds of a request: headers, whole, answer.
+	// Bounds of the time for headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	endTime                          = 20 * time.Second
 )

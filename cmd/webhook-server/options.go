@@ -44,7 +44,7 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions returns the defaults. The check is as strict as named's load of a primary zone, and resolves no
+// newOptions returns the defaults. The check of a file is as strict as named's load of a primary zone, and resolves no
 // outside hosts.
 func newOptions() *options {
 	types := []string{}
@@ -82,7 +82,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"server: it gets the zone; empty for none")
 }
 
-// makeServer returns all errors of the options (W1).
+// makeServer returns all errors (W1).
 func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	var wrong []error
 	fault := func(flag string, err error) { wrong = append(wrong, fmt.Errorf("%s: %w", flag, err)) }
@@ -216,7 +216,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets rejects secrets by which no client could sign, or any.
+// judgeSecrets rejects secrets with which no client, or any client, could sign.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {
 		return errors.New("name at least one; without a secret no request is answered")

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// run takes the arguments NAMESPACE VERSION PROGRAM...
+// run writes the document. The arguments are NAMESPACE VERSION PROGRAM...
 func run(arguments []string, epoch string, out io.Writer) error {
 	if len(arguments) < 3 {
 		return fmt.Errorf("write sbom NAMESPACE VERSION PROGRAM..., and the time in SOURCE_DATE_EPOCH")
@@ -58,7 +58,7 @@ type program struct {
 	info   *debug.BuildInfo
 }
 
-// document and the types below are those of SPDX: https://spdx.github.io/spdx-spec/v2.3/.
+// document and the types below are defined by SPDX: https://spdx.github.io/spdx-spec/v2.3/.
 type document struct {
 	SPDXVersion       string         `json:"spdxVersion"`
 	DataLicense       string         `json:"dataLicense"`
@@ -104,7 +104,7 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// describePrograms lists each module once.
+// describePrograms lists a module of several programs once.
 func describePrograms(namespace, version string, created time.Time, programs []program) document {
 	const root = "SPDXRef-DOCUMENT"
 	d := document{
@@ -138,7 +138,8 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 }
 
 // modulesOf returns the linked modules as built, with the standard library and replacements. A module of this
-// repository, "(devel)" to go, has the release's version. A module replaced by a directory keeps its name.
+// repository, whose version go reports as "(devel)", gets the release's version. A module replaced by a directory keeps
+// its name.
 func modulesOf(info *debug.BuildInfo, version string) []debug.Module {
 	modules := []debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {

@@ -174,8 +174,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNotices reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard (S4.25,
-// S4.26).
+// announceNotices reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard
+// (S4.25, S4.26).
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return

@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	// The image has no file but the program: these roots are for systems without.
+	// The image has no file but the program: these roots are for systems without roots.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
@@ -55,7 +55,7 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// New returns a new root command. Only the log is shared.
+// New returns a new root command. Root commands share only the log.
 func New() *cobra.Command {
 	var verbosity int
 	logFormat := logText
@@ -125,7 +125,6 @@ func adaptToName(root *cobra.Command, started string, arguments []string) []stri
 	return arguments
 }
 
-// explainUsageErrors adds the next step (C2).
 func explainUsageErrors(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -177,15 +176,15 @@ func didYouMean(prefix string, words []string) string {
 }
 
 const (
-	// exitDiffers: the answer is no.
+	// exitDiffers: the answer is no (C2).
 	exitDiffers = 1
-	// exitFailed: no answer.
+	// exitFailed: there is no answer (C2).
 	exitFailed = 2
 	// exitChanges: an apply of the plan would change something.
 	exitChanges = 2
 )
 
-// planName is the command with exitDiffers for all errors, also of flags.
+// planName exits with exitDiffers after all errors, also of flags.
 const planName = "plan"
 
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
@@ -224,7 +223,7 @@ func Main(arguments []string, out, stderr io.Writer) int {
 	} else {
 		terminal.PrintError(stderr, "kubizone", message)
 	}
-	if command.Name() == planName { // 2 is for changes
+	if command.Name() == planName { // exit code 2 is for changes
 		return exitDiffers
 	}
 	if slices.ContainsFunc(negativeAnswers, func(answer error) bool { return errors.Is(err, answer) }) {
@@ -275,7 +274,7 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger has the keys of Kubernetes' programs, and level.
+// jsonLogger has the keys of Kubernetes' programs, and the key level.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",

@@ -23,14 +23,15 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a line of code per placeInterval: libraries log an error for each
-// request of a client.
+// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval: libraries log an error for
+// each request of a client.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit precedes the first line of a place in an interval by the number of dropped lines.
+// placeLimit drops further lines of a place, and prints their number before the place's first line in the next
+// interval.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex

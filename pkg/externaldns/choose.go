@@ -372,7 +372,8 @@ func (x *choice) chooseNew(formed []*Candidate) {
 // chooseExisting keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
 // another namespace's candidate is admitted.
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
-	if !isAdopted(current) && slices.ContainsFunc(formed, func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }) {
+	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
+	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {
 		return // deleted first
 	}
 	holder := findHolder(current, formed)

@@ -90,8 +90,8 @@ func (l *Loader) loadZoneFile(ctx context.Context, path string, source Source) (
 			return result, fmt.Errorf("zone %s: %w", p.fqdn, err)
 		}
 	}
-	l.printf("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets), result,
-		time.Since(began).Seconds())
+	l.printf("%s is zone %s%s as %s/%s: %d RRsets; %s, in %.1f s", short, p.fqdn, inView(view), zone.Namespace, zone.Name, len(p.sets),
+		result, time.Since(began).Seconds())
 	into.readable = true
 	return result, nil
 }

@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Zones in one namespace delegate everything to another's Records: a platform team and a tenant, the longer way
-// through the law.
+// Zones in one namespace delegate all names to Records of another, a platform team and a tenant: the longer way through
+// the rules.
 const (
 	zoneNamespace   = "platform"
 	recordNamespace = "tenant"
@@ -73,7 +73,6 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 	return &b, err
 }
 
-// makeZone waits until nothing is owed. The zone delegates all names.
 func (b *backend) makeZone(ctx context.Context, object, domain string) error {
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: zoneNamespace, Name: object}}
 	z.Spec.DomainName = domain
@@ -148,7 +147,6 @@ func (w *apiBatch) remove(ctx context.Context, i int) error {
 	return w.client.KubizoneV1alpha1().Records(recordNamespace).Delete(ctx, w.records[i].Name, metav1.DeleteOptions{})
 }
 
-// between waits until the watch cache has the newest revision.
 func (w *apiBatch) between(ctx context.Context) error {
 	youngest := w.last[0]
 	for _, r := range w.last[1:] {
@@ -158,7 +156,7 @@ func (w *apiBatch) between(ctx context.Context) error {
 	}
 	_, err := w.client.KubizoneV1alpha1().Records(recordNamespace).Get(ctx, youngest.Name, metav1.GetOptions{ResourceVersion: youngest.ResourceVersion})
 	if apierrors.IsNotFound(err) {
-		return nil // deleted: the cache is newer than asked
+		return nil // a deleted object: the cache is newer than requested
 	}
 	return err
 }

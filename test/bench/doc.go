@@ -1,21 +1,22 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench (`make bench`) measures the cost of the ledger: writes through it against the same server without.
+// Command bench (`make bench`) measures the cost of the ledger: it compares writes with those to a server without a
+// ledger.
 //
 // Guarantees:
 //
-// (1) Ratios are of pairs: arms alternate within every round, each with a separate etcd on the same disk, and the
-// medians of rounds are reported. A time alone describes only the machine.
+// (1) Ratios are of pairs: the compared servers (arms) alternate within every round, each with a separate etcd on the
+// same disk, and the medians of rounds are reported. A time alone describes only the machine.
 //
-// (2) Counts undisturbed by other processes accompany times: transactions, fsyncs, log bytes, allocations and CPU
-// time for each write.
+// (2) Times are accompanied by counts that other processes cannot disturb: transactions, fsyncs, log bytes, allocations
+// and CPU time for each write.
 //
 // (3) The server is a separate process, reached by client-go over HTTPS in JSON; etcd is another.
 //
 // (4) Measurements are kept as JSON lines and compared with the last kept run.
 //
-// Out of scope: how the ledger works.
+// Out of scope: the working of the ledger.
 //
 // Read first: run.go (the measurements, in order), then arm.go (the compared arms), then docs/performance.md for the
 // figures.

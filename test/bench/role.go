@@ -38,21 +38,21 @@ type role struct {
 	Etcd string // for a server
 	// SlowDisk delays each wait for the disk.
 	SlowDisk time.Duration
-	// Plain leaves out the ledger.
+	// Plain is true for a server without the ledger.
 	Plain bool
 }
 
 // places is a process's ready message, a line of JSON.
 type places struct {
-	// Control is a unix socket with control's handlers.
+	// Control is the path of a unix socket with control's handlers.
 	Control string
 	// Etcd is a member's endpoint.
 	Etcd            string
 	API, Kubeconfig string
 }
 
-// playRole runs this process's role until standard input ends, at any end of the measuring process; false without a
-// role.
+// playRole runs this process's role until standard input ends, at any end of the measuring process. It returns false
+// without a role.
 func playRole() (played bool, err error) {
 	text := os.Getenv(roleVariable)
 	if text == "" {
@@ -153,7 +153,7 @@ func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error
 	return ended()
 }
 
-// runTogether runs all until ctx ends or one fails. The returned function waits and returns the cause.
+// runTogether runs all functions until ctx ends or one fails. The returned function waits and returns the cause.
 func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {

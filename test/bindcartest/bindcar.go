@@ -30,7 +30,7 @@ type Bindcar struct {
 	Control interface {
 		Call(ctx context.Context, command string) (string, error)
 	}
-	// Limit bounds the rate of requests, without a Retry-After; nil: none.
+	// Limit bounds the rate of requests, without a Retry-After. nil means no limit.
 	Limit *rate.Limiter
 
 	mu        sync.Mutex

@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bindcartest is a double of bindcar in front of a real named. The crate itself takes minutes to build.
+// Package bindcartest is a test double of bindcar (an agent of BIND) in front of a real named. The crate takes minutes
+// to build.
 //
 // Guarantees:
 //
@@ -10,7 +11,7 @@
 //
 //	D2. The double counts destroyed zones.
 //
-// Out of scope: the routes of records and DNSSEC: Kubizone's client calls none.
+// Out of scope: the routes of records and DNSSEC, which Kubizone's client does not call.
 //
 // Read bindcar.go.
 package bindcartest

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deliverytest is the exam of a delivery.Provider: Run tests the whole contract. Memory is a provider that
-// passes, Zone makes content.
+// Package deliverytest tests implementations of delivery.Provider: Run examines the whole contract. Memory is a
+// provider that passes, Zone makes content.
 //
 // Guarantees: (1) A provider that passes Run keeps the contract under repetition, half-written plans, cancelled
 // contexts, lost fences and foreign data. (2) Data is compared octet by octet in canonical form: errors in escaping,
 // splitting or letter case show (attacks 24 to 26). (3) Memory fails only where the test chooses.
 //
-// Out of scope: any provider, nor the loop.
+// Out of scope: the providers, and the loop that calls them.
 //
 // Read suite.go first, then exam.go, memory.go and zone.go.
 package deliverytest

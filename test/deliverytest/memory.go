@@ -57,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would; without Data, Disturb deletes.
+// Disturb writes as another client would, or deletes without Data.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,9 +100,9 @@ type Point struct {
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is about to be written; may be zero.
+	// Set is the RRset about to be written. It may be zero.
 	Set delivery.RRset
-	// Applied: the write is applied and the answer pending.
+	// Applied is true while the write is applied and the answer pending.
 	Applied bool
 }
 
@@ -110,8 +110,8 @@ type Point struct {
 // use; Change sets them later.
 type Memory struct {
 	Server *Server
-	// Fault, if not nil, is called before and after each write, and the provider returns its error: before, nothing
-	// was applied; after, the answer was lost. Fault may block until ctx ends, and may panic.
+	// Fault, if not nil, is called before and after each write, and the provider returns its error. Before the write,
+	// nothing was applied; after it, the answer was lost. Fault may block until ctx ends, and may panic.
 	Fault func(ctx context.Context, at Point) error
 	// Refuse returns a refused RRset's error; nil refuses none.
 	Refuse func(set delivery.RRset) *delivery.Error
@@ -175,7 +175,6 @@ func (m *Memory) injectFault(ctx context.Context, at Point) error {
 	return fault(ctx, at)
 }
 
-// readRRset also reports whether a provider wrote the set.
 func (s *Server) readRRset(zone name.Name, key delivery.RRsetKey) (set delivery.RRset, there, own bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,23 +21,24 @@ import (
 
 // Subject is an examined provider, with the exam's access to its server.
 type Subject struct {
-	// New returns another provider of the same server, as after a restart.
+	// New returns a further provider of the same server, as after a restart.
 	New  func(t *testing.T) delivery.Provider
 	Zone func(t *testing.T) name.Name
-	// Inspect returns a zone's RRsets in absolute presentation form, with or without the SOA, not by way of the
+	// Inspect returns a zone's RRsets in absolute presentation form, with or without the SOA. It does not use the
 	// provider.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb writes or, without Data, deletes an RRset as another client would; nil: no other client can.
+	// Disturb writes or, without Data, deletes an RRset as another client would; nil if no other client can.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
-	// Offer is called with the plan before each Deliver, for a provider that gets content by another way; else nil.
+	// Offer is called with the plan before each Deliver, for a provider that gets content by another way. It may be
+	// nil.
 	Offer func(t *testing.T, plan delivery.Plan)
-	// Refused is the leftmost label of a TXT RRset refused alone; empty: none.
+	// Refused is the leftmost label of a TXT RRset that is refused alone, or empty.
 	Refused string
-	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses; nil: none.
+	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. nil selects none.
 	Unsupported func(set delivery.RRset) bool
-	// Keeps: foreign data in the zone's RRsets stays and is a Conflict, instead of being replaced.
+	// Keeps is true if foreign data in the zone's RRsets stays and is a Conflict, instead of being replaced.
 	Keeps bool
-	// Timeout bounds the server's time to follow a change. 0: 20 s.
+	// Timeout bounds the server's time to follow a change. 0 means 20 s.
 	Timeout time.Duration
 }
 
@@ -101,7 +102,7 @@ func examineLifecycle(e *exam) {
 	e.deliverPlan(e.provider, makePlan(&second, third))
 	e.expectContent(third, old, www)
 
-	// Over several serials, by a provider that has seen none of them.
+	// Deliver over several serials, by a provider that has seen none of them.
 	fourth := e.makeContent(zone, 40, mail, www)
 	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
 	e.expectContent(fourth, more)
@@ -196,7 +197,7 @@ func examineWholeZone(e *exam) {
 	e.expectContent(second)
 }
 
-// examineForgotten: a removed RRset not named by the plan stays, and the report sets Remains (S8.6).
+// examineForgotten tests a removed RRset not named by the plan: it stays, and the report sets Remains (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
@@ -423,7 +424,6 @@ func examineFence(e *exam) {
 	e.expectContent(first)
 }
 
-// makeManyRRsets exceeds a few calls' writes.
 func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) content {
 	var sets []delivery.RRset
 	for i := range 40 {

@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e runs stories: kubectl commands in; tables, YAML and DNS answers out. A story is a file in testdata.
+// Package e2e tests the programs by stories, files in testdata with kubectl commands and the expected tables, YAML and
+// DNS answers.
 //
 // Guarantees:
 //  1. A story uses the real programs: the kubizone binary in a process, kubectl, kstatus and argohealth from
@@ -9,7 +10,7 @@
 //  2. A story has its own data directory and ports, and all its processes end with it.
 //  3. A story waits for observable facts, and never sleeps.
 //
-// Out of scope: any package of the module, only cmd/kubizone's interfaces for users.
+// Out of scope: the packages of the module. The tests use cmd/kubizone's interfaces for users.
 //
 // Read e2e_test.go for the commands beyond testscript's, then testdata/refuse.txtar.
 package e2e

@@ -13,7 +13,7 @@
 //     ledger. ACTION is kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose:
 //     the answer never comes. If KUBIZONE_FAULT_WITH names a file, passings count only while it exists.
 //  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
-//  4. A transaction's keys determine the kind: a new kind of write needs no code in the ledger.
+//  4. A transaction's keys determine its kind, so a new kind of write needs no code in the ledger.
 //
 // Out of scope: the reason for a transaction.
 //

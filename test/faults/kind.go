@@ -25,7 +25,6 @@ const (
 	otherWrite   = "other"        // any other resource, and the hourly sweep of last serials
 )
 
-// kindOf returns "" without writes.
 func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	put, gone, compared := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	records := 0

@@ -9,7 +9,7 @@
 //  2. A test has its own namespaces, and shares only the servers.
 //  3. A test waits for observable facts, never for a time.
 //
-// Out of scope: how objects are rendered: golden files of pkg/bind9/fleet/render test that.
+// Out of scope: the rendering of objects, which golden files of pkg/bind9/fleet/render test.
 //
 // Read fleet_test.go for the setup, kubelet_test.go for pods as processes.
 package fleet

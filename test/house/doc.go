@@ -5,11 +5,11 @@
 // in documents.
 //
 // Guarantees:
-//  1. Every package of the module has exactly one row in the import table, with the reason for its arrows.
-//  2. A row or an allowance that matches nothing fails: the table cannot become stale.
+//  1. Every package of the module has exactly one row in the import table, with the reason for its imports.
+//  2. A row or an allowance that matches nothing is an error, so the table cannot become stale.
 //  3. Every sentence of docs/semantics.md that a file cites (S2.3) exists.
 //
-// Out of scope: the code's behaviour, only imports, names and comments.
+// Out of scope: the behaviour of code, beyond imports, names and comments.
 //
 // Read imports_test.go first: its table has the import rules.
 package house

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration moves a cluster from the custom resources of kubizone v0 to this API, by the commands of
-// docs/migration-v0.md.
+// Package migration tests the move of a cluster from the custom resources of kubizone v0 to this API, by the commands
+// of docs/migration-v0.md.
 //
 // Guarantees:
 //
@@ -13,7 +13,7 @@
 //     zones.
 //  4. Going back restores the custom resources.
 //
-// Out of scope: how an import works, and of a CRD's controller only the statuses.
+// Out of scope: the working of an import. Of a CRD's controller only the statuses are simulated.
 //
 // Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

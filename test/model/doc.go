@@ -13,7 +13,7 @@
 //  3. Histories of clients are linearizable, zone by zone: every later read by either server has an acknowledged
 //     write, and a tenant's write is before or after a change of the delegation.
 //
-// Out of scope: how the server decides: tests use answers to clients, and fsck, which recomputes.
+// Out of scope: the decisions of the server. The tests use answers to clients, and fsck, which recomputes.
 //
 // Read first: forest_test.go (the operations), then objects_test.go (the model).
 package model

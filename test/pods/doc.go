@@ -8,7 +8,7 @@
 // Guarantees:
 //
 //  1. The objects are those of `helm template`, unchanged.
-//  2. No part is refused a request, and none ends, while zones are delivered, signed and unsigned.
+//  2. While zones are delivered, signed and unsigned, no request of a part is refused, and no part ends.
 //
 // Out of scope: the requests between the parts.
 //

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Authority: a cluster has two, for its server and users, and for the front proxy.
+// Authority is a certificate authority: one for a cluster's server and users, one for the front proxy.
 type Authority struct {
 	PEM []byte // of the authority's certificate
 
@@ -26,7 +26,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is PEM.
+// Pair is a certificate and its key in PEM.
 type Pair struct{ Cert, Key []byte }
 
 func NewAuthority(name string) (*Authority, error) {

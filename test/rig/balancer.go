@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Balancer is a Service with several pods: new connections go round the backends with a passing probe. Open
-// connections stay.
+// Balancer replaces a Service with several pods: new connections go in turn to the backends with a passing probe.
+// Open connections stay.
 type Balancer struct {
 	Addr netip.AddrPort
 
@@ -32,14 +32,14 @@ type Balancer struct {
 	open     map[net.Conn]struct{}
 }
 
-// probeInterval is shorter than a kubelet's: tests do not wait.
+// probeInterval is shorter than a kubelet's, so that tests do not wait.
 const probeInterval = 100 * time.Millisecond
 
 // probeTimeout is longer than a kubelet's, which tolerates several late answers. A stopping server fails the probe at
 // once or closes its port.
 const probeTimeout = 10 * time.Second
 
-// StartBalancer begins without backends. The caller calls Close.
+// StartBalancer starts a Balancer without backends. The caller calls Close.
 func StartBalancer() (*Balancer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +48,8 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// Like a kubelet's, a probe verifies no certificate. A new connection for each notices a closed listener.
+		// Like a kubelet's, a probe verifies no certificate. Each probe uses a new connection, which notices a closed
+		// listener.
 		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
@@ -172,7 +173,6 @@ func (b *Balancer) pickBackend() (netip.AddrPort, bool) {
 	return to[b.next%len(to)], true
 }
 
-// keepConnections returns false after Close has begun.
 func (b *Balancer) keepConnections(connections ...net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

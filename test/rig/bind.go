@@ -27,21 +27,21 @@ func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
 
-// SecondaryZone is transferred from a primary.
+// SecondaryZone is a zone transferred from a primary.
 type SecondaryZone struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	Key     string // signs; empty: unsigned
+	Key     string // signing key; empty: unsigned
 }
 
-// PrimaryZone is a master file's. With a key, it accepts updates.
+// PrimaryZone is a zone from a master file. With a key, it accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
 	Text      string // master file
-	UpdateKey string // may update and transfer; empty: no updates, and every loopback client transfers
+	UpdateKey string // key that may update and transfer; empty: no updates, and every loopback client transfers
 }
 
-// Control is a control channel for another program than the rig's rndc.
+// Control is a control channel for a program other than the rig's rndc.
 type Control struct {
 	Addr netip.AddrPort
 	Key  TSIGKey // not in Keys

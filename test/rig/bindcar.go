@@ -18,7 +18,7 @@ type BindcarConfig struct {
 	Token      string
 }
 
-// Bindcar has no rate limit.
+// Bindcar is a bindcar without a rate limit.
 type Bindcar struct {
 	URL     string
 	process *Process

@@ -17,14 +17,14 @@ import (
 	"strings"
 )
 
-// Dig queries a server with BIND's dig, which shares no code with the server under test.
+// Dig queries a server with BIND's dig: it shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
 	Source netip.Addr // zero: chosen by the system; on Linux, any address of 127.0.0.0/8 works
 	Key    *TSIGKey   // nil: unsigned
 }
 
-// Run returns dig's output. An error rcode is no error of Run; a missing answer is.
+// Run returns dig's output. A missing answer is an error, an error rcode is not.
 func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	dig, err := Find("dig", installBIND)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial
 	return serial, err == nil, err
 }
 
-// Transfer returns Canonical records.
+// Transfer returns a zone's records, as Canonical.
 func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
 	if err != nil {
@@ -91,7 +91,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers returns master files, without zones of incomplete transfer.
+// Transfers returns master files, without zones of an incomplete transfer.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
@@ -150,7 +150,7 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	return string(out), err
 }
 
-// Nsupdate uses TCP: nsupdate gives up after three seconds of UDP. A refused update is an error.
+// Nsupdate uses TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {

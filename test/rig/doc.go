@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig starts real peers for tests: processes with reserved loopback ports and a temp directory.
+// Package rig starts real peers for tests (servers and tools): processes with reserved loopback ports and a temp
+// directory.
 //
 // Guarantees:
 //
@@ -12,7 +13,7 @@
 //  4. Nothing leaves the loopback interface.
 //  5. FreePort never gives a port to two tests of a machine at the same time.
 //
-// Out of scope: the code under test, and imports none: subject and judge share no code.
+// Out of scope: the code under test, which is not imported: subject and judge share no code.
 //
 // Read process.go first, then bind.go. Package kuberig links Kubernetes' clients or etcd.
 package rig

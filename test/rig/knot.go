@@ -18,7 +18,7 @@ const installKnot = "apt-get install knot"
 
 type KnotConfig struct {
 	Addr netip.AddrPort // zero: a free loopback port
-	// Key signs transfers, and is required; nil lets every loopback client transfer.
+	// Key signs transfers, and is required for them. nil lets every loopback client transfer.
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is Key's name or empty
 	// Secondaries are not waited for.
@@ -26,13 +26,13 @@ type KnotConfig struct {
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	// ForwardKeys may update Secondaries; updates are forwarded to the primaries.
 	ForwardKeys []TSIGKey
-	// Notify maps a zone in Zones to the server to NOTIFY; nil: none.
+	// Notify maps a zone in Zones to the server that gets NOTIFY, nil for none.
 	Notify map[string]netip.AddrPort
 	// Template has further lines of the default template, like "zonefile-sync: -1".
 	Template []string
-	// UpdateOwners are the names, relative to the zone, at and below which Key may update; nil: all.
+	// UpdateOwners are the names, relative to the zone, at and below which Key may update, nil for all.
 	UpdateOwners []string
-	// Workers is the number of TCP, UDP and background workers each; zero: one.
+	// Workers is the number of TCP, UDP and background workers each, 1 if zero.
 	Workers int
 	// Sections are further sections of knot.conf.
 	Sections string

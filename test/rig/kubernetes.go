@@ -16,7 +16,7 @@ import (
 
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// findCached returns the path that a script prints for a program built before, or empty.
+// findCached returns the path of a program built before, as a script prints it, or "".
 func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {
@@ -107,5 +107,4 @@ func Earlier(ctx context.Context, revision string) (string, error) {
 	return path, err
 }
 
-// noRevision is hack/build-earlier.sh's exit code without the revision.
 const noRevision = 3

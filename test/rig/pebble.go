@@ -22,7 +22,7 @@ import (
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	// From is the source of queries to the hidden primary, distinct from updating clients'.
+	// From is the source of queries to the hidden primary, distinct from that of updating clients.
 	From string
 	// Serial returns the zone's serial in the API.
 	Serial func() (uint32, error)
@@ -34,8 +34,8 @@ type Pebble struct {
 
 	// Directory is the ACME directory URL; Root is a file with the CA certificate.
 	Directory, Root string
-	// Resolver is pebble's, and open to clients. The answer waits until the hidden primary has the API's serial: tests
-	// neither sleep for a transfer nor fail if a transfer takes longer.
+	// Resolver is pebble's, and open to clients. It waits until the hidden primary has the API's serial: tests neither
+	// sleep for a transfer nor fail if a transfer takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig

@@ -21,7 +21,7 @@ type peer struct {
 	timeout   time.Duration // added to startTimeout
 }
 
-// launch takes the command from configure and waits for checkUp. An error leaves nothing behind.
+// launch starts the command of configure and waits for checkUp. After an error nothing is left behind.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (
 	return nil
 }
 
-// Start also restarts after Stop, on the kept directory, with an empty log.
+// Start starts the peer, also after Stop, on the kept directory, with an empty log.
 func (p *peer) Start(ctx context.Context) error {
 	var err error
 	if p.process, err = StartProcess(nil, p.dir, p.command[0], p.command[1:]...); err != nil {
@@ -53,7 +53,7 @@ func (p *peer) Start(ctx context.Context) error {
 	return p.wait(ctx, func() error { return p.checkUp(ctx) })
 }
 
-// wait returns when fact succeeds. An error has fact's last error and the log.
+// wait returns when fact succeeds. Otherwise the error has fact's last error and the log.
 func (p *peer) wait(ctx context.Context, fact func() error) error {
 	for {
 		err := fact()

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// Ports are outside of the random ones: the kernel's for outgoing connections and port 0 begin at 32768
+// Ports are outside of the random ports: the kernel's for outgoing connections and port 0 begin at 32768
 // (ip_local_port_range), PowerDNS queries from 10000 to 19999.
 const (
 	firstPort = 20000
@@ -26,7 +26,7 @@ const (
 // FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
-// OutsidePort is FreePort at a non-loopback address of this machine, for classes without allowLocalAddresses.
+// OutsidePort is FreePort at an address of this machine other than loopback, for classes without allowLocalAddresses.
 func OutsidePort() (netip.AddrPort, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -52,7 +52,7 @@ type reserved struct {
 
 	mu   sync.Mutex
 	file *os.File
-	next int // random at first: processes seldom try the same port
+	next int // random at first, so that processes seldom try the same port
 	left int
 }
 
@@ -82,7 +82,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
 }
 
-// openReservations also opens another user's file: with O_CREATE the kernel refuses that in a sticky directory.
+// openReservations also opens a file of another user, which the kernel refuses with O_CREATE in a sticky directory.
 func openReservations(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -19,7 +19,7 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig configures a pdns_server, with IXFR if possible. Keys of the zones are ignored.
+// PowerDNSConfig configures a pdns_server, which uses IXFR if possible. Keys of the zones are ignored.
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // zero: a free loopback port
 	Secondaries []SecondaryZone
@@ -89,7 +89,7 @@ loglevel=6
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// The rows of pdnsutil's create-secondary-zone, set-kind and set-meta, in one process for all zones.
+	// Write the rows of pdnsutil's create-secondary-zone, set-kind and set-meta in one process for all zones.
 	var script strings.Builder
 	// PowerDNS' IXFR is a transaction that fails after a concurrent write: a single thread retrieves zones, and WAL
 	// keeps readers from locking.

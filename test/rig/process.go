@@ -18,7 +18,7 @@ import (
 
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed; Missing skips the test.
+// Missing is the error for a program that is not installed. It skips the test.
 type Missing struct {
 	Program string
 	In      string // empty: PATH and searched
@@ -77,7 +77,7 @@ func SkipMissing(t TB, err error) {
 	}
 }
 
-// Need returns value, or skips the test if a program is missing.
+// Need returns value, but skips the test if a program is missing.
 func Need[T any](value T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -86,7 +86,7 @@ func Need[T any](value T, err error) func(TB) T {
 	}
 }
 
-// NeedServer is Need, and closes the server when the test ends.
+// NeedServer is Need, and also closes the server when the test ends.
 func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -96,7 +96,7 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	}
 }
 
-// Process is ended only by id.
+// Process is a program, ended only by id.
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
@@ -136,7 +136,7 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process until SIGCONT, with open connections. Pause returns once all threads are stopped, later on a
+// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, later on a
 // busy machine.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
@@ -171,7 +171,6 @@ func (p *Process) End() {
 	}
 }
 
-// tail keeps the last megabyte of output.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// Programs names the variable with the directory of built programs, shared by the packages of a `make test`.
+// Programs is the variable with the directory of built programs, shared by the packages of a `make test`.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is for a test's only controller: a controller exits after half of this time without a renewal, and other
-// tests can delay a renewal by seconds.
+// LongLease is for the only controller of a test: a controller exits after half of this time without a renewal, and
+// other tests can delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
 // RetrySoon makes programs of this process retry failed deliveries after a second.
@@ -27,18 +27,18 @@ func RetrySoon() {
 	}
 }
 
-// Kubizone returns the program's path, shared by the packages of this run, or else built into dir. Build tag
+// Kubizone returns the program's path: shared by the packages of this run, or else built into dir. The build tag
 // faultpoints enables fault injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
-// WebhookServer is the webhook protocol's reference server, built like Kubizone.
+// WebhookServer returns the webhook protocol's reference server, built like Kubizone.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }
 
-// Publish is the example Go client, built like Kubizone.
+// Publish returns the example Go client, built like Kubizone.
 func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Within bounds a test's waits.
+// Within bounds a test's waits by a context.
 func Within(t interface {
 	Context() context.Context
 	Cleanup(func())
@@ -18,16 +18,16 @@ func Within(t interface {
 	return ctx
 }
 
-// A loaded machine is slow, not wrong.
+// startTimeout is long: a loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
-// Pause sleeps between runs of a program that polls a fact since begin, for a tenth of the time so far: a kubectl
-// costs a seventh of a CPU second.
+// Pause sleeps between runs of a program that polls a fact, for a tenth of the time since begin: a kubectl costs a
+// seventh of a CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }
 
-// Until polls a fact until success, or fails with its last error when ctx ends.
+// Until polls fact until it succeeds, or fails with its last error when ctx ends.
 func Until(ctx context.Context, t TB, what string, fact func() error) {
 	t.Helper()
 	for {

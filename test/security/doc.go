@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package security plays a hostile tenant: numbered attacks, each with the expected refusal, in a table that includes
-// attacks tested in other packages.
+// Package security attacks a server as a hostile tenant. A table has the numbered attacks, each with the expected
+// refusal, also those tested in other packages.
 //
 // Guarantees:
 //
@@ -12,7 +12,7 @@
 //  3. Texts of refusals are checked: none names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //
-// Out of scope: the server's packages, and sends requests as tenants do.
+// Out of scope: the packages of the server. The tests send requests as tenants do.
 //
 // Read attacks_test.go for the table, then arena_test.go for the tenants.
 package security

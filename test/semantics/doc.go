@@ -14,10 +14,10 @@
 //     subtest's name: an argument of Run, or a text in a table. Names at a called function testX count too.
 //     Failure messages, comments of helpers and a scenario's expected output do not.
 //  3. `make test` fails on the same errors.
-//  4. A rule of S1 to S10 has at most 30 words, apart from reason, examples, list and table, and all together at
-//     most 3,200: a user can remember them.
+//  4. A rule of S1 to S10 has at most 30 words, apart from reason, examples, list and table, and all together have at
+//     most 3,200, so that a user can remember them.
 //
-// Out of scope: whether a test proves the sentence.
+// Out of scope: the question whether a test proves its sentence.
 //
 // Read table.go, which defines how a test names a sentence.
 package main

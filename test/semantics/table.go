@@ -110,8 +110,8 @@ func (t *table) addClaims(test, text string) {
 	}
 }
 
-// readPackage follows each test through the package's functions, methods and variables. Methods are found by name
-// only, perhaps too many.
+// readPackage follows each test through the package's functions, methods and variables. Methods are found by name only,
+// perhaps too many of them.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
 	comments := map[ast.Node]string{} // above and inside of tests and their parts
@@ -197,7 +197,7 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	return nil
 }
 
-// noteMessages notes the texts in a call's arguments: a failure message is no claim.
+// noteMessages notes the texts in a call's arguments, because a failure message makes no claim.
 func noteMessages(arg ast.Expr, reported map[ast.Node]bool) {
 	switch arg := arg.(type) {
 	case *ast.BasicLit:
@@ -210,7 +210,6 @@ func noteMessages(arg ast.Expr, reported map[ast.Node]bool) {
 	}
 }
 
-// listWrong returns sentences without a test, in document order, then tests without a sentence.
 func (t *table) listWrong() (all []string) {
 	for _, sentence := range t.order {
 		if len(t.tests[sentence]) == 0 {

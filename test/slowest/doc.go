@@ -6,11 +6,11 @@
 //
 // Guarantees:
 //
-//  1. Before the summary it prints the output of go test without -v.
+//  1. The command prints the output of go test without -v, and then the summary.
 //  2. The exit code is go test's.
 //  3. A cached result does not count.
 //
-// Out of scope: the code under test: a slow test is no failure.
+// Out of scope: the code under test. A slow test is no failure.
 //
 // Read main.go.
 package main

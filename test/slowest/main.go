@@ -70,7 +70,7 @@ type taken struct {
 	name    string
 }
 
-// listed bounds packages and tests each.
+// listed bounds the printed packages, and the printed tests.
 const listed = 15
 
 type report struct {
@@ -170,7 +170,7 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// printSummary's times do not add up to the run's: tests run in parallel.
+// printSummary prints times that do not add up to the run's, since tests run in parallel.
 func (r *report) printSummary() {
 	for _, list := range []struct {
 		of  string

@@ -7,7 +7,7 @@
 // Guarantees: (1) Each Store has a prefix: tests share only the member. (2) fsck checks every Store after the test,
 // unless damaged on purpose. (3) Two servers of a Store have two connections and share no memory.
 //
-// Out of scope: HTTP, admission or DNS: writes go straight to the storage.
+// Out of scope: HTTP, admission and DNS. Writes go straight to the storage.
 //
 // Read first: store.go, then objects.go.
 package store

@@ -22,13 +22,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Main starts the binary's shared member. home also contains the directories of Fresh.
+// The shared member of the binary. home also contains the directories of Fresh.
 var (
 	member *Etcd
 	home   string
 )
 
-// Main returns the exit code.
+// Main runs the tests with a shared member, and returns the exit code.
 func Main(m *testing.M) int {
 	rig.SpareGarbage()
 	dir, err := os.MkdirTemp("", "kubizone-store-")
@@ -70,8 +70,8 @@ func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 
 type Etcd struct{ Endpoint string }
 
-// StartEtcd runs a member on dir, perhaps with data, until this process ends. There is no fsync: a killed process
-// loses nothing, and power failures are etcd's concern.
+// StartEtcd runs a member on dir, perhaps with data, until this process ends. There is no fsync: a killed process loses
+// nothing.
 func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {

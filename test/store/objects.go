@@ -63,7 +63,7 @@ func Record(ns, name, domain, kind string, values ...string) *v1alpha1.Record {
 
 func Key(resource, ns, name string) string { return "/kubi.zone/" + resource + "/" + ns + "/" + name }
 
-// CreateZone acts as a user who may establish.
+// CreateZone acts as a user who may establish zones.
 func (s *Server) CreateZone(z *v1alpha1.Zone) (*v1alpha1.Zone, error) {
 	out := &v1alpha1.Zone{}
 	err := s.Zones.Create(s.Ledger.WithEstablish(s.Ctx, true), Key("zones", z.Namespace, z.Name), z, out, 0)
@@ -116,7 +116,7 @@ func (s *Server) UpdateRecord(ctx context.Context, ns, name string, change func(
 	return out, err
 }
 
-// UpdateZone changes spec and generation, as a user who may establish.
+// UpdateZone changes spec and generation, as a user who may establish zones.
 func (s *Server) UpdateZone(ns, name string, change func(*v1alpha1.Zone)) (*v1alpha1.Zone, error) {
 	return s.WriteZone(s.Ctx, ns, name, func(z *v1alpha1.Zone) { change(z); z.Generation++ })
 }
@@ -198,7 +198,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("not within a minute: %s", what)
 }
 
-// Must panics on an error, possible only in a wrong test.
+// Must panics on an error, which is possible only in a wrong test.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("%+v", err))

@@ -36,9 +36,9 @@ type Store struct {
 	Prefix string
 	Client *kubernetes.Client
 	etcd   *Etcd
-	// Encryption is of objects and internal keys at rest; nil: none.
+	// Encryption encrypts objects and internal keys at rest, nil for none.
 	Encryption value.Transformer
-	// Damaged: the test breaks the store, and fsck does not run at the end.
+	// Damaged is true if the test breaks the store. fsck then does not run at the end.
 	Damaged bool
 }
 
@@ -115,7 +115,7 @@ func (s *Store) MustBeClean() {
 	}
 }
 
-// Settle waits until the outbox is empty and fsck finds nothing owed. Some server must Run.
+// Settle waits until the outbox is empty and fsck finds no pending work. Some server must Run.
 func (s *Store) Settle() {
 	s.T.Helper()
 	var last fsck.Report
@@ -132,7 +132,7 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// SetFormat sets format and leastReader in the config key, as that format's program would.
+// SetFormat sets format and leastReader in the config key, as a program of that format would.
 func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
@@ -151,7 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together calls the function Together once.
+// Together calls the package's function Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()
@@ -166,7 +166,7 @@ func (s *Store) Together(keys ...string) {
 
 // Together rewrites objects unchanged, a number of times, each time all in a transaction: they share a revision, and
 // watches see the same as after a batch of the ledger. Each object except the last of a resource then has a prefix
-// octet before its value. after is called after each transaction; client must have no other use.
+// octet before its value. The function after is called after each transaction. client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -221,7 +221,7 @@ type Server struct {
 	Ledger  *ledger.Ledger
 	Zones   storage.Interface
 	Records storage.Interface
-	// Delegations are rules beside the Zones'.
+	// Delegations stores the rules beside those in Zones.
 	Delegations storage.Interface
 	stop        func()
 }

@@ -33,7 +33,7 @@ import (
 
 // Options of an actuator.
 type Options struct {
-	// Local configures the client of this cluster's Kubizone; nil: none.
+	// Local configures the client of this cluster's Kubizone, or is nil.
 	Local *rest.Config
 	// LocalNamespaces may be named by a Secret without a kubeconfig.
 	LocalNamespaces []string
@@ -42,7 +42,7 @@ type Options struct {
 	RetryInterval time.Duration
 	// CallTimeout bounds a request to Kubizone.
 	CallTimeout time.Duration
-	// PollInterval is that of reads of a Record that is not Ready.
+	// PollInterval is the interval of reads of a Record that is not Ready.
 	PollInterval time.Duration
 }
 
@@ -96,7 +96,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater sets a fixed delay: the reconciler's goes from milliseconds to a quarter of an hour.
+// retryLater sets a fixed delay, since the reconciler's grows from milliseconds to a quarter of an hour.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -130,8 +130,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes the Zone into the status. A change clears the last error: gardenlet gives up on an object
-// with an error.
+// recordProgress writes the Zone into the status. A change of the Record clears the last error, because gardenlet gives
+// up on an object with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -211,7 +211,7 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	changed := have.DeepCopy()
 	changed.Spec = want.Spec
 	if want.Spec.ZoneRef == nil {
-		// The chosen Zone stays.
+		// Keep the chosen Zone.
 		changed.Spec.ZoneRef = have.Spec.ZoneRef
 	}
 	changed.Labels = merge(have.Labels, want.Labels)
@@ -263,7 +263,6 @@ func (a *actuator) waitReady(ctx context.Context, records typed.RecordInterface,
 	}
 }
 
-// judgeRecord returns nil for a Record delivered to every server.
 func judgeRecord(record *v1alpha1.Record, generation int64) error {
 	if record.Status.ObservedGeneration < generation {
 		return retryable("Record %s/%s: the server has not decided about it yet", record.Namespace, record.Name)

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Gardener retries a shoot after a retryable code, and gives up after others: only causes that need a person have
-// those.
+// Gardener retries a shoot after a retryable code, and gives up after a final code, which only causes that need a
+// person have.
 
 func configurationProblem(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)
@@ -31,7 +31,7 @@ func retryable(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorRetryableInfraDependencies)
 }
 
-// refusalCodes maps Kubizone's reasons, in the causes of a 403 and in Adopted=False.
+// refusalCodes maps Kubizone's reasons for a 403 and for Adopted=False to codes.
 var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonNoEnclosingZone:     gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonZoneNotFound:        gardencorev1beta1.ErrorConfigurationProblem,
@@ -45,13 +45,13 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
 	// The Record waits for conflicting data. A conflicting write gives a 422.
 	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
-	// temporary
+	// These causes are temporary.
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonZoneTerminating: gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
 }
 
-// reasonNamespaceBudget is the cause of a 403 by S9.1.
+// reasonNamespaceBudget is the cause in a 403 by S9.1.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
 // maxErrorText bounds an untrusted server's error in the DNSRecord's status, in octets.

@@ -55,7 +55,7 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient is for an untrusted server (promise 4).
+// newClient returns a client for an untrusted server (promise 4).
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	// The server limits the rate.
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
@@ -71,7 +71,7 @@ func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 // maxAnswer bounds an answer in octets, to ten Records.
 const maxAnswer = 1 << 20
 
-// guard bounds answers, and removes Retry-After, on which the client would wait.
+// guard bounds answers, and removes Retry-After, for which the client would wait.
 type guard struct{ to http.RoundTripper }
 
 func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -107,7 +107,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		}
 		return to, config, nil
 	}
-	// The controller writes as itself. Users of a project may bring Secrets, so the operator lists the namespaces.
+	// Without a kubeconfig the controller writes as itself. Users of a project may bring Secrets, so the operator lists
+	// the allowed namespaces.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
 		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
 			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
@@ -115,7 +116,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey refuses keys with different values: some are outdated.
+// pickKey refuses keys with different values, of which some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
@@ -128,7 +129,7 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig is in octets: empty entries take a thousand times the memory.
+// maxKubeconfig bounds a kubeconfig in octets: empty entries take a thousand times the memory.
 const maxKubeconfig = 64 << 10
 
 // readKubeconfig parses an untrusted kubeconfig. It refuses fields that execute a program, read files or redirect
@@ -168,7 +169,6 @@ func readKubeconfig(text []byte) (*rest.Config, error) {
 	if user.Token == "" && len(user.ClientCertificateData) == 0 {
 		return nil, errors.New("has neither a token nor client-certificate-data")
 	}
-	// All other fields are dropped.
 	made := clientcmdapi.NewConfig()
 	made.Clusters["target"] = &clientcmdapi.Cluster{Server: cluster.Server, TLSServerName: cluster.TLSServerName,
 		CertificateAuthorityData: cluster.CertificateAuthorityData}

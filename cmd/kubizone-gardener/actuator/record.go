@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// DefaultTTL is in seconds.
+	// DefaultTTL is a Record's TTL in seconds.
 	DefaultTTL = 120
 	// OwnerAnnotation has namespace and name of the Record's DNSRecord, the same on every seed.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
@@ -34,7 +34,7 @@ const (
 
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName returns the Record's name for a domain name and a type. The hash separates equal readable parts.
+// RecordName returns the Record's name for a domain name and a type. The hash distinguishes equal readable parts.
 func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
 	text := strings.Map(func(c rune) rune {
@@ -88,11 +88,11 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns status.zone once the Record is in a Zone: that of spec.zone, or the server's first choice,
-// written once by Gardener's contract. A value without the prefix is another provider's.
+// zoneForStatus returns status.zone: once the Record is in a Zone, that of spec.zone or the server's first choice. By
+// Gardener's contract it is written once. A value without the prefix is another provider's.
 //
-// The Zone of a status does not bind the Record. The server takes only the longest enclosing Zone (S2.1): a zoneRef
-// would change nothing until the Zone is split, and then have the name refused.
+// The Zone in the status does not bind the Record. The server takes only the longest enclosing Zone (S2.1): a zoneRef
+// would change nothing until the Zone is split, and then the name would be refused.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)

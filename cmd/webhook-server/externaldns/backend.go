@@ -22,15 +22,15 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL of the provider, http or https.
+	// URL is that of the provider, http or https.
 	URL string
-	// Types that the provider writes and lists; nil: ListedTypes.
+	// Types are those that the provider writes and lists, ListedTypes if nil.
 	Types []rdata.Type
-	// PlainText: TXT is plain text, as for Azure, not quoted.
+	// PlainText is true for TXT in plain text, as for Azure, not quoted.
 	PlainText bool
-	// Logger logs values that a provider changes; nil: none.
+	// Logger logs values that a provider changes. nil disables the log.
 	Logger *slog.Logger
-	// Now is the clock; nil: time.Now.
+	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 }
 
@@ -41,12 +41,12 @@ type Backend struct {
 	client *http.Client
 	// slot serializes requests, except Health, and guards the fields below.
 	slot     chan struct{}
-	list     listing // nil: unknown
+	list     listing // nil if unknown
 	listedAt time.Time
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset stored in another form: came is the listing for asked.
+// kept is an RRset that the provider stored in another form: came was listed for asked.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset
@@ -116,23 +116,23 @@ type task struct {
 	contract.Key
 	at   int
 	set  protocol.RRset
-	wish *contract.Endpoint // nil: remove
-	// lost is the error of a write without effect; nil after success.
+	wish *contract.Endpoint // nil for a removal
+	// lost is the error of a write without effect, or nil.
 	lost error
 }
 
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts the RRsets stored as requested, lost are those without effect when sent singly.
+	// taken counts the RRsets stored as requested. lost are the tasks without effect when sent singly.
 	taken int
 	lost  []*task
 	// stopped is set if the provider wants no more requests, or the client has gone.
 	stopped error
 }
 
-// Apply writes the differences in a single request, and checks the listing. Missing RRsets are written again in
-// smaller parts, at last singly. Of an RRset given twice the last counts. Removals at a name come first.
+// Apply writes the differences in a single request, and checks the listing. It writes missing RRsets again in smaller
+// parts, at last singly. If an RRset is given twice, the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -182,7 +182,6 @@ func (b *Backend) makeTask(at int, set protocol.RRset) (t *task, err error) {
 	return t, err
 }
 
-// checkForm refuses types unknown to external-dns, and NS of the provider.
 func (b *Backend) checkForm(set protocol.RRset) error {
 	switch {
 	case !slices.Contains(contract.Types, set.Type):
@@ -270,7 +269,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences refuses foreign listings.
+// findDifferences also refuses tasks with foreign listings.
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -294,7 +293,7 @@ func meanSame(t rdata.Type, one, other []string) bool {
 	return slices.Equal(server.Meaning(t, one), server.Meaning(t, other))
 }
 
-// isThere also records an RRset in another form.
+// isThere also records another form.
 func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
 	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
 	delete(b.kept, t.Key)
@@ -316,7 +315,6 @@ func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool 
 	return true
 }
 
-// writeChanges returns the tasks sent, after adjustment, and the error.
 func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, tasks []*task) ([]*task, error) {
 	tasks, err := b.adjustWishes(ctx, r, tasks)
 	if len(tasks) == 0 || err != nil {
@@ -401,8 +399,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss blames the record only if the provider answers with success and has taken others: other failures may
-// pass.
+// explainLoss blames the record only if the provider answers with success and has taken others: other failures may be
+// temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):

@@ -23,7 +23,7 @@ import (
 // exchangeTime bounds a request: external-dns itself waits for 15 s.
 const exchangeTime = 20 * time.Second
 
-// callProvider decodes the answer, and returns its media type. Without into no content is expected.
+// callProvider decodes the answer, and returns its media type. If into is nil, no content is expected.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -73,7 +73,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	return answer.Header.Get("Content-Type"), err
 }
 
-// ListedTypes are listed by the providers of the large clouds. They may write others.
+// ListedTypes are listed by the providers of the large clouds, which may write other types.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
 type listedRRset struct {
@@ -82,7 +82,7 @@ type listedRRset struct {
 	// data is sorted; ttl is 0 if not listed.
 	data []string
 	ttl  uint32
-	// foreign is why the listing is no RRset, else "".
+	// foreign is the reason why the listing is no RRset, or "".
 	foreign string
 }
 

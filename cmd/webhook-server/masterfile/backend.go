@@ -25,9 +25,10 @@ import (
 type Config struct {
 	// Files are the existing files by zone. Modes are kept.
 	Files map[name.Name]string
-	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Empty: none.
+	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Empty means no
+	// check.
 	Check []string
-	// Reload is a program with its first arguments; the zone follows. Empty: the name server reloads by itself.
+	// Reload is a program with its first arguments; the zone follows. If empty, the name server reloads by itself.
 	Reload []string
 }
 
@@ -44,7 +45,7 @@ type zone struct {
 	path string
 
 	mu sync.Mutex
-	// loaded: the name server has this file.
+	// loaded is true if the name server has this file.
 	loaded bool
 }
 
@@ -87,7 +88,7 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with all sets that pass the check together. A bad set keeps no other out.
+// Apply writes the file once, with all sets that pass the check together. A bad set does not keep others out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -109,7 +110,7 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	return results
 }
 
-// applySets returns an error for all sets without one in results.
+// applySets returns an error that applies to all sets without an error in results.
 func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
 	was, err := z.readFile()
 	if err != nil {
@@ -133,7 +134,6 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 		}
 	}
 	if err == nil && len(refused) > 0 && s.file == "" {
-		// The sets may not be at fault.
 		if fault := b.checkContent(ctx, z, was); fault != nil {
 			for _, i := range refused {
 				results[i] = fmt.Errorf("the file as it is, before any change: %w", fault)
@@ -169,8 +169,8 @@ type bisection struct {
 	file        string
 }
 
-// bisectSets takes all sets of which if they pass together, else recurses into halves. It returns the sets that
-// fail alone; results also has errors of invalid sets.
+// bisectSets takes all sets in which if they pass together, and else recurses into halves. It returns the sets that
+// fail alone. results also gets errors of invalid sets.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int

@@ -4,13 +4,13 @@
 // Package masterfile is a backend of the webhook server that writes zone files of a name server, such as BIND, and
 // reloads them.
 //
-// Guarantees: (1) a file is replaced atomically: written beside, checked, renamed; (2) the serial rises with each
-// change only; (3) after success the RRset is in the file, and the reload has succeeded; a failed reload is
-// repeated; (4) a file with an unsupported line is left alone; (5) no shell gets a name or value; (6) an RRset that
-// would keep the zone from loading is refused alone.
+// Guarantees: (1) A file is replaced atomically: written beside, checked, renamed. (2) The serial rises with each
+// change only. (3) After success the RRset is in the file, and the reload has succeeded; a failed reload is repeated.
+// (4) A file with an unsupported line is not changed. (5) No shell gets a name or value. (6) An RRset that would keep
+// the zone from loading is refused alone.
 //
-// Out of scope: the name server beyond two commands, which check a file and reload a zone. Writing loses
-// comments and order.
+// Out of scope: the name server, beyond two commands that check a file and reload a zone. Writing loses comments and
+// order.
 //
 // Read backend.go, then content.go.
 package masterfile

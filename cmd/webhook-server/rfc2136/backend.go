@@ -58,7 +58,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 	return b.ApplyWhere(ctx, zone, sets, nil)
 }
 
-// ApplyWhere adds the present RRsets as prerequisites (RFC 2136 §2.4); nil: none.
+// ApplyWhere adds present as prerequisites (RFC 2136 §2.4), nil for none.
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
@@ -71,7 +71,7 @@ func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present 
 	return results
 }
 
-// replaceRRset writes an RRset; with present, only in place of that.
+// replaceRRset writes an RRset, with present only in place of that RRset.
 func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := packRecords(set)
 	if err != nil {
@@ -143,8 +143,8 @@ func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) b
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords tests with a prerequisite for exactly these records, apart from TTLs: this sees below delegations, and
-// matches no wildcard.
+// hasRecords tests with a prerequisite for exactly these records, apart from TTLs. This sees names below delegations,
+// and matches no wildcard.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)
@@ -199,7 +199,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health queries the SOA of a zone known to be there, else of the root. A signed answer proves that the server has
+// Health queries the SOA of a zone known at the server, else of the root. A signed answer proves that the server has
 // the key. An unsigned answer proves nothing: Knot does not sign for unknown zones.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knows.Load()
@@ -274,7 +274,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// packRecords converts by wire format: no second parser reads a client's text.
+// packRecords converts data by wire format, so that no second parser reads a client's text.
 func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {

@@ -24,7 +24,7 @@ type Backend interface {
 	Health(ctx context.Context) error
 }
 
-// Conditional is a Backend with conditional writes: a Shared loses no concurrent change.
+// Conditional is a Backend with conditional writes, with which a Shared loses no concurrent change.
 type Conditional interface {
 	Backend
 	// ApplyWhere is Apply, but fails with Changed for an RRset that differs from that in present, which has one for

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server is the server half of the webhook protocol, before a Backend.
+// Package server serves the webhook protocol for a Backend, which stores the records.
 //
-// Guarantees: (1) the Backend gets only requests signed with the shared secret, within five minutes, with an
-// unseen nonce; what cannot be remembered is refused; (2) the time of a refusal reveals nothing about a signature;
-// (3) the Backend gets only DNS data: names and values are parsed, and names lie in their zone; (4) a repeated
-// request succeeds again; (5) a request without signature headers takes no slot, a slow body delays others briefly,
-// and only signed requests take slots of the Backend (attack 79).
+// Guarantees: (1) The Backend gets only requests signed with the shared secret, within five minutes, with an unseen
+// nonce. If a nonce cannot be remembered, the request is refused. (2) The time of a refusal reveals nothing about a
+// signature. (3) The Backend gets only DNS data: names and values are parsed, and names lie in their zone. (4) A
+// repeated request succeeds again. (5) A request without signature headers takes no slot, a slow body delays others
+// briefly, and only signed requests take slots of the Backend (attack 79).
 //
-// Out of scope: DNS servers: the packages beside it have the Backends.
+// Out of scope: DNS servers, whose Backends are in the packages beside it.
 //
 // Read backend.go, then handler.go, verify.go and shared.go.
 package server

@@ -27,20 +27,20 @@ import (
 // Config configures a server.
 type Config struct {
 	Backend Backend
-	// Secrets returns the valid secrets for each request, two during a rotation. An empty secret is ignored;
-	// without another no request is answered.
+	// Secrets returns the valid secrets for each request, two during a rotation. Empty secrets are ignored. With only
+	// empty secrets no request is answered.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
-	// BasePath is the prefix of the clients' paths: "/dns"; "" for none.
+	// BasePath is the prefix of the clients' paths, such as "/dns", or "".
 	BasePath string
-	// Logger logs failed requests; nil: none.
+	// Logger logs failed requests. nil disables the log.
 	Logger *slog.Logger
-	// Now is the clock; nil: time.Now.
+	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 }
 
 const (
-	// maxNonces bounds the remembered nonces, each for ten minutes; beyond, requests are refused.
+	// maxNonces bounds the nonces, which are remembered for ten minutes. Further requests are refused.
 	maxNonces = 200_000
 	// maxRequests bounds the concurrent signed requests, and the reads of bodies, and so the memory for bodies.
 	maxRequests = 64
@@ -54,8 +54,8 @@ type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are slots for requests whose body is being read and signature not checked. If all are taken the
-	// oldest is closed: an honest body arrives at once.
+	// readers are slots for requests whose body is being read and signature not checked. If all are taken the oldest is
+	// closed: an honest body arrives at once.
 	readers *slots.Slots
 	signed  chan struct{}
 }
@@ -98,7 +98,7 @@ func New(config Config) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	seal, err := h.readSeal(request)
 	if err != nil {
-		// A request without a seal takes no slot.
+		// A request without a seal (the signature headers) takes no slot.
 		w.Header().Set("Connection", "close")
 		h.answerRefusal(w, request, err)
 		return
@@ -146,7 +146,7 @@ func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, bod
 	}
 }
 
-// readBody needs no slot without a body.
+// readBody takes no slot without a body.
 func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte, error) {
 	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
 		return nil, nil
@@ -158,7 +158,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 		return nil, request.Context().Err()
 	}
 	defer place.GiveBack()
-	// A ResponseWriter without deadlines leaves them to its server.
+	// A ResponseWriter may have no deadlines.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, protocol.MaxBody))
 	if err == nil {
@@ -167,7 +167,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 	return body, err
 }
 
-// findClient returns a client's address, for IPv6 the /64. Clients without share the zero address.
+// findClient returns a client's address, the /64 for IPv6. Clients without an address share the zero address.
 func findClient(remote string) slots.Client {
 	at, _ := netip.ParseAddrPort(remote)
 	address := at.Addr().Unmap().WithZone("")
@@ -250,7 +250,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, request *http.Request, path
 }
 
 func (h *handler) serveBatch(w http.ResponseWriter, request *http.Request, body []byte) {
-	// Counted before decoding: an operation of three octets takes two hundred in memory.
+	// Count before decoding: an operation of three octets takes two hundred in memory.
 	var batch struct {
 		Operations []json.RawMessage `json:"operations"`
 	}

@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend for zones with other writers. A file notes our writes, before and after each; an RRset with
-// other data belongs to others: a write is a conflict (409), and a removal leaves it. A request for an existing
-// RRset without a change makes it ours.
+// Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with other
+// data belongs to another writer: a write is a conflict (409), and a removal leaves it. A request for an existing RRset
+// without a change makes the RRset ours.
 type Shared struct {
 	Backend
 
@@ -39,7 +39,7 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: our possible data of an RRset; the last line counts. During a write there are several
+// note is a line of the file: the data that our RRset may have. The last line counts. During a write there are several
 // versions.
 type note struct {
 	Zone string     `json:"zone"`
@@ -147,7 +147,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 	lock.Lock()
 	defer lock.Unlock()
 	results := make([]error, len(sets))
-	// A write depends on the present RRset: an RRset given twice is written twice.
+	// A write depends on the present RRset, so an RRset given twice is written twice.
 	for begin := 0; begin < len(sets); {
 		end, seen := begin, map[rrsetID]bool{}
 		for end < len(sets) && !seen[idOf(sets[end])] {
@@ -181,7 +181,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 		id, data, presentData := idOf(set), sorted(set.Data), sorted(present.Data)
 		switch {
 		case len(sets[i].Data) == 0:
-			before[id], after[id] = written, nil // any rest is not ours
+			before[id], after[id] = written, nil // other data is not ours
 		case len(presentData) == 0 || slices.Equal(presentData, data):
 			before[id], after[id] = [][]string{data}, [][]string{data}
 		default:

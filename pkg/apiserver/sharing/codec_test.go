@@ -110,8 +110,9 @@ func commonRecord(i int) *v1alpha1.Record {
 	return &v1alpha1.Record{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name, UID: types.UID(fmt.Sprintf("5b0b9d0e-77c1-4d2e-9d2c-%012d", i)),
 			CreationTimestamp: now, Generation: 1, Labels: map[string]string{v1alpha1.LabelParentZone: "example-org.platform"},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate,
-				APIVersion: "kubi.zone/v1alpha1", Time: &now, FieldsType: "FieldsV1", FieldsV1: fields}}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl-client-side-apply",
+				Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "kubi.zone/v1alpha1", Time: &now,
+				FieldsType: "FieldsV1", FieldsV1: fields}}},
 		Spec: v1alpha1.RecordSpec{DomainName: name + ".example.org.", Type: "A", RData: "192.0.2.1"},
 		Status: v1alpha1.RecordStatus{ObservedGeneration: 1, FQDN: name + ".example.org.", Serial: 2026010101,
 			ZoneRef: &v1alpha1.AdoptingZone{Namespace: "platform", Name: "example-org", UID: "0d5a7cf5-3a5c-4a53-8c4e-9b2e0d8f0a11"},

@@ -37,7 +37,7 @@ type Config struct {
 	ZoneDir string
 	// ConfigDir has the files of named's configuration; "" disables WatchConfig.
 	ConfigDir string
-	// CatalogsFile lists the catalog zones of named, line by line; "": none.
+	// CatalogsFile lists the catalog zones of named, one a line; "" means none.
 	CatalogsFile string
 	Authenticate func(*http.Request) error
 	// Version is reported by /health.
@@ -53,7 +53,7 @@ const (
 	maxBody = 2 << 20
 	// maxRequests bounds concurrent requests: named runs one command at a time.
 	maxRequests = 16
-	// slotTime bounds the wait for a slot, requestTime the work after.
+	// slotTime bounds the wait while maxRequests run, requestTime the work afterwards.
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 
@@ -64,7 +64,7 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration // slotTime
-	// openLimiter: clients with a token must not use up the rate of probers at the same address.
+	// openLimiter is for open routes: clients with a token must not use up the rate of probers at the same address.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig
@@ -77,7 +77,7 @@ type work struct {
 	body    []byte
 }
 
-// decode ignores unknown fields, as bindcar does (P1).
+// decode ignores unknown fields, as bindcar does (P1 of package protocol).
 func (w *work) decode(into any) error {
 	if err := json.Unmarshal(w.body, into); err != nil {
 		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; docs/bind-agent.md names its fields", err)

@@ -30,7 +30,6 @@ func (c clauses) find(name string) (clause, bool) {
 	return c[i], true
 }
 
-// setClause removes the clause for nil tokens.
 func (c *clauses) setClause(name string, tokens []string) {
 	i := slices.IndexFunc(*c, func(one clause) bool { return one.name == name })
 	switch {
@@ -55,8 +54,8 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences returns the names of differing clauses, except the agent's file. named keeps neither order nor
-// quotes.
+// listDifferences returns the names of differing clauses, except the agent's file. It ignores order and quotes, which
+// named does not keep.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {

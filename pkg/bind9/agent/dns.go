@@ -18,10 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds a DNS exchange, probeTime that of AskNamed.
+// messageTime bounds a DNS exchange, probeTime the query of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed queries named for the root SOA, by UDP without a key. Any response, also REFUSED, gives nil.
+// AskNamed queries named for the root SOA, by UDP without a key. It returns nil after any response, even REFUSED.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {

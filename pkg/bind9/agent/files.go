@@ -19,7 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles are named "example.org.1f2e3d4c.zone". The middle is random: the agent never writes a file in use (A1).
+// zoneFiles is a directory of files named "example.org.1f2e3d4c.zone". The middle is random: the agent never writes a
+// file in use (A1).
 type zoneFiles struct{ dir string }
 
 // maxFileName is the limit of file systems, less the suffixes of named (".signed.jnl").
@@ -28,7 +29,6 @@ const maxFileName = 255 - len(".signed.jnl")
 // A secondary's file is empty; named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
-// zoneFileName matches a file: common prefix of the zone's files, zone, kind.
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
 
 func escapeZone(zone name.Name) string {
@@ -45,7 +45,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile returns the path for named; nil content: a secondary's.
+// createFile returns the path for named. If content is nil, the file is a secondary's.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
@@ -70,7 +70,7 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove also removes named's files beside, without keys.
+// remove also removes the files that named keeps beside, but no keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {
@@ -79,7 +79,7 @@ func (f zoneFiles) remove(path string) error {
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
-// removeAll requires that named does not have the zone.
+// removeAll removes the files of a zone, which named must not have.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {
@@ -103,7 +103,6 @@ func (f zoneFiles) removeFiles(isOne func(file string) bool) error {
 	return err
 }
 
-// listZones returns the zones with a file of a kind; zoneKind files have content.
 func (f zoneFiles) listZones(kinds ...string) (map[name.Name]bool, error) {
 	entries, err := os.ReadDir(f.dir)
 	zones := map[name.Name]bool{}

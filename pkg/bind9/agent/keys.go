@@ -21,7 +21,6 @@ import (
 
 var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
-// keyEnd matches algorithm, tag and suffix of a key file.
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
 // keyOwnerName matches the file with the keys' owner. Its modification time is the zone's removal.
@@ -70,7 +69,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys returns the latest removal first.
+// listLeftKeys returns the zone removed last first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -108,7 +107,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	return left, nil
 }
 
-// removeKeys requires that named does not have the zone.
+// removeKeys removes the keys of a zone, which named must not have.
 func (f zoneFiles) removeKeys(zone name.Name) error {
 	start := "K" + escapeZone(zone) + "."
 	if zone == name.Root {
@@ -133,7 +132,7 @@ const (
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys at once and at each tick until ctx ends.
+// SweepKeys removes old keys of removed zones at once and at each tick until ctx ends.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -17,27 +17,24 @@ import (
 const (
 	// memberShare bounds checks of catalog members to 1/20 of the time.
 	memberShare = 20
-	// memberAsks bounds the zonestatus commands per check.
-	memberAsks = 200
-	// memberAge is the maximum time between full checks.
-	memberAge = 10 * time.Minute
-	// maxBackoff is the maximum backoff of retransfers.
-	maxBackoff = 10 * time.Minute
+	memberAsks  = 200
+	memberAge   = 10 * time.Minute
+	maxBackoff  = 10 * time.Minute
 )
 
 type memberWatch struct {
-	// state is the zonesState before the last full check, at looked.
+	// state is the zonesState before the last full check, at the time looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is the earliest retransfer.
+	// next is the earliest next retransfer, rest the current backoff.
 	next    time.Time
 	backoff time.Duration
 }
 
-// zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or a new zone
-// in its place changes a serial.
+// zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or the serial of
+// a catalog if a new zone takes its place.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -58,8 +55,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers has named recreate lost zones of catalogs, as after rndc delzone, until ctx ends. named compares
-// zones with a catalog only after a transfer.
+// WatchMembers makes named recreate catalog members whose zone is lost, as after rndc delzone, until ctx ends. named
+// itself compares its zones with a catalog only after a transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is the lifetime of a cached result: the path is open, and must not load named.
+// readyAge is the lifetime of a cached result: every client of the network may request /ready, and must not load named by that.
 const readyAge = time.Second
 
 type readiness struct {
@@ -72,7 +72,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
-			// Serve on while a new configuration is refused: an invalid file must not take all servers away.
+			// Stay ready while named refuses a new configuration: an invalid file must not take all servers away.
 			a.ready.last.Ready = a.ready.last.Ready && a.loaded.hash() != ""
 		}
 		a.ready.looked = a.config.Now()
@@ -81,13 +81,13 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 }
 
 const (
-	// Until loadTime after the start, named needs every expected zone, then loadShare percent.
+	// Until loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
-	// After waitTime, named is ready without withheld zones: a tenant with withheld zones, as by a pause, must not
-	// keep a server from the zones of others.
+	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
+	// not keep a server from the zones of others.
 	waitTime = 5 * time.Minute
-	// askers bounds concurrent queries; answerTime each: named is local.
+	// askers bounds the concurrent queries, answerTime each query: named is local.
 	askers     = 16
 	answerTime = time.Second
 	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
@@ -98,13 +98,13 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since the start of named, until all have been loaded once: a zone lost later
-// concerns one class, and an unready server answers for none.
+// loading tracks the expected zones since the start of named, until all have been loaded once. A zone lost later
+// concerns one class, whereas an unready server answers for none.
 type loading struct {
-	boot   string // the start of named
+	boot   string // named's start time
 	done   bool
 	loaded map[name.Name]bool
-	// came is the time of the last newly loaded zone, at first of the first check.
+	// came is the time at which the last zone was found loaded, initially of the first check.
 	came time.Time
 }
 
@@ -131,9 +131,9 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// A primary that confirms a catalog loadTime after the last zone came withholds the other zones. A server
-	// without any zone keeps waiting: it must not replace a full server while the primary has no free transfer
-	// slots.
+	// A primary that still confirms a catalog when no zone has been loaded for loadTime withholds the missing zones. A
+	// server without any zone keeps waiting: it must not replace a server with all zones while the primary has no free
+	// transfer slots.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
@@ -149,8 +149,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones has named query the primary: no Service selects an unready pod for NOTIFY, and named retries only
-// after a minute to hours.
+// refreshZones makes named query the primary. No Service selects an unready pod for NOTIFY, and named itself retries
+// only after minutes or hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -169,8 +169,8 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns the last time a primary confirmed a catalog, zero for none: named's expiry time less the
-// SOA's expire value.
+// confirmedAt returns the last time a primary confirmed a catalog, or zero. It is named's expiry time less the SOA's
+// expire value.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -197,7 +197,7 @@ func readLine(status, word string) string {
 
 type expectedZone struct {
 	name name.Name
-	// listed: member of a catalog. Another zone may have been removed from named meanwhile.
+	// listed is true for a member of a catalog. Another zone may have been removed from named meanwhile.
 	listed bool
 }
 
@@ -214,13 +214,14 @@ func formatZones(zones []expectedZone) string {
 
 type expectation struct {
 	zones []expectedZone
-	// sources counts named's catalogs, plus the agent if it has zones.
+	// sources counts named's catalogs, and the agent if it has zones.
 	sources  int
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members not
-// confirmed by all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs, with unconfirmed also members that not
+// all servers have confirmed (dns.UnconfirmedTTL), and which may never load. lacking is the error of unreadable
+// catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -270,7 +271,7 @@ func (a *Agent) serveMembers(job *work) (int, any, error) {
 	return http.StatusOK, protocol.Members{Zones: len(members.zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
-// listMissing returns the catalog members, and those for which named does not answer.
+// listMissing also returns the members for which named does not answer.
 func (a *Agent) listMissing(ctx context.Context) (members expectation, missing []expectedZone, lacking error) {
 	members, lacking = a.listExpected(ctx, true)
 	members.zones = slices.DeleteFunc(members.zones, func(zone expectedZone) bool { return !zone.listed })
@@ -357,8 +358,8 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether named answers with authority for a listed zone, or without SERVFAIL for another zone.
-// SERVFAIL means not loaded, never transferred or expired.
+// askForZone reports whether named answers with authority for a catalog member, or without SERVFAIL for another zone.
+// SERVFAIL means not loaded, never transferred, or expired.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

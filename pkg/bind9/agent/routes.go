@@ -152,7 +152,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 const maxAddresses = 4096
 
-// limiter is per address; IPv6 addresses count by /64.
+// limiter bounds the request rate of each address, with IPv6 addresses counted by /64.
 type limiter struct {
 	rate, burst int
 
@@ -164,7 +164,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time to wait, or 0.
+// reserveRequest returns the time to wait, 0 if allowed.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -185,7 +185,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 			}
 		}
 		if len(l.addresses) >= maxAddresses {
-			return time.Second // every address is in use
+			return time.Second // every address of the table is in use
 		}
 		one = rate.NewLimiter(rate.Limit(l.rate), l.burst)
 		l.addresses[host] = one

@@ -72,7 +72,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// readStatus runs zonestatus. An unknown zone is a 404 (A2).
+// readStatus returns named's zonestatus. An unknown zone is a 404 (A2).
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
 	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
@@ -82,7 +82,7 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no views; give the agent a named "+
 			"without views", showName(zone))
 	case failedWith(err, resultNotLoaded):
-		// The zone is configured. named shows no block of a catalog member.
+		// named shows no configuration of a catalog member.
 		of := protocol.Secondary
 		if block, err := a.readClauses(ctx, zone); err == nil {
 			of = block.word("type")
@@ -117,7 +117,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns the configuration of a zone changeable at run time.
+// readOwned returns the configuration of a zone that can be changed at run time.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -175,7 +175,7 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	}
 }
 
-// createZone confirms an existing zone with the same configuration (A1).
+// createZone creates a zone, or confirms an existing zone with the same configuration (A1).
 func (a *Agent) createZone(job *work) (int, any, error) {
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
@@ -240,7 +240,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// named does not use this file, as it may after any other error.
+		// After this error named does not use the file, as it may after any other error.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
@@ -380,8 +380,8 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 		}
 	}
 	if asked.DNSSECPolicy != nil {
-		// modzone stores the policy, and only reconfig applies it. A repeated request runs reconfig again: the first
-		// may have ended in between.
+		// modzone stores the policy, and only reconfig applies it. A repeated request runs reconfig again, because the
+		// first may have ended between the commands.
 		if _, err := a.runCommand(ctx, "reconfig"); err != nil {
 			return 0, nil, asConflict(err)
 		}
@@ -389,7 +389,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to unsign at once: resolvers with the DS would see a bogus zone.
+// judgeUnsigning refuses to end signing at once: resolvers with the DS would see a bogus zone.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil
@@ -402,7 +402,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone keeps DNSSEC keys, except with keys=remove.
+// deleteZone removes a zone and, only with keys=remove, the DNSSEC keys.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")

@@ -36,7 +36,7 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents has a client per server, which limits the rate and outlives the providers of classes.
+// Agents keeps a client for each server. The client limits the rate, and outlives the providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
@@ -97,7 +97,7 @@ type credentials struct {
 	transport *http.Transport
 }
 
-// RoundTrip retries a 401 if the Secret has a new token.
+// RoundTrip repeats a request after a 401 if the Secret has a new token.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials caches for credentialsAge, unless fresh.
+// readCredentials caches for credentialsAge, unless fresh is true.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +188,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret takes "" for no key. A *delivery.Error describes a missing Secret or value.
+// readSecret requires a value for each of keys but "". A *delivery.Error describes a missing Secret or value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

@@ -51,7 +51,6 @@ func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	return before+1 == maxSilences
 }
 
-// find returns the last error of a silent agent, else nil.
 func (s *silences) find(at cache.ObjectName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,7 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// watchAgents requests the health of each agent: readiness of a pod depends on BIND alone (S11.32).
+// watchAgents requests the health of each agent, because the readiness of a pod depends on BIND alone (S11.32).
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything()) // a lister of the cache returns no error

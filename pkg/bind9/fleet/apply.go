@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, so that a workload, the last object, never lacks a volume. A waiting take-over
-// is an error only at the end.
+// applyAll stops at the first error, because the workload comes last and must not lack a volume. The error of a waiting
+// take-over is returned after all other objects.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -81,8 +81,8 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server of ours: the agent's Service of x has the name of the Service of
-// x-agent. The first owner keeps the object.
+// checkOwner rejects an object of another server of this fleet: the agent's Service of x has the name of the DNS
+// Service of x-agent. The first owner keeps the object.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -95,8 +95,8 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake asks the kube-apiserver for an object missing in the informer. It returns false for none, and true for an
-// object of ours or prepared by takeOver. Another object is an error.
+// mayTake looks up an object that the informer lacks. It returns true for an object of the fleet or prepared by
+// takeOver, false for none, and an error for any other object.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -116,7 +116,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus keeps workloads until the server is ready: a Deployment goes when the StatefulSet in its place is
+// listSurplus leaves out workloads until the server is ready: a Deployment goes when the StatefulSet in its place is
 // available.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
@@ -140,19 +140,19 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 	return errors.Join(wrong...)
 }
 
-// During the take-over of an object of another manager, the Service always has a ready pod:
+// During the take-over of an object of another manager (a foreign object), the Service always has a ready pod:
 //
 //   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets,
 //     whose pods keep answering, and ours is created.
 //   - A Service keeps the selector until our pod is ready and has all zones, and then selects our pod alone, at the
 //     former address.
-//   - The ReplicaSets go drainTime later: nodes may have the former selection for as long.
+//   - The ReplicaSets go drainTime later, while nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the
 //     ownerReferences, the garbage collector would remove the object with the other manager's custom resources. The
 //     annotation goes too: an object that the other manager still writes stays with that manager.
 
 const (
-	// annotationIdle is when the Service stopped to select the ReplicaSet's pods.
+	// annotationIdle is the time at which the Service stopped selecting the ReplicaSet's pods.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
 )
@@ -205,7 +205,7 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
 }
 
-// foreignFields returns the fields that a take-over removes, as managedFields.
+// foreignFields returns the fields that a take-over removes.
 func foreignFields(object runtime.Object) map[string]any {
 	type set = map[string]any
 	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
@@ -244,7 +244,7 @@ func foreignFields(object runtime.Object) map[string]any {
 	return all
 }
 
-// removeDeployment leaves the ReplicaSets, and returns takingOver until the Deployment is gone.
+// removeDeployment keeps the ReplicaSets. It returns takingOver until the Deployment is gone.
 func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployment) error {
 	waits := &takingOver{fmt.Sprintf("Deployment %q of another manager is being removed; its pods answer until the one of this server does",
 		former.Name), nil}
@@ -294,11 +294,11 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods divides the ReplicaSets of a former Deployment: idle are to be annotated as idle since now, remove have
-// been idle for drainTime.
+// formerPods divides the ReplicaSets of a former Deployment: those in idle are to be annotated as idle since now, those
+// in remove have been idle for drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal; 0: none is left.
+	// wait is the time until the next removal, 0 if none is left.
 	wait time.Duration
 }
 

@@ -29,12 +29,12 @@ import (
 const (
 	// askTimeout bounds the requests to a server's pods; maxAnswer is in octets.
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// Pods that take slowAnswer or longer get no request for restFactor times that.
+	// A server whose pods take slowAnswer or longer gets no request for restFactor times that: it rests.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods are resting servers with their last results: a tenant's slow pod with a server's labels must not block
-// all workers.
+// slowPods has the last results of resting servers: a tenant's slow pod with a server's labels must not block all
+// workers.
 type slowPods struct {
 	clock clock.Clock
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
-// find reports whether the server rests, and returns the last result: errNotAsked if the question was another.
+// find reports whether the server rests, and returns the last result, or errNotAsked if the last question was another.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods asks a server's pods until the first error. A resting server gets no request.
+// askPods stops at the first error. A resting server gets no request.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// listClasses sorts: each reconcile finds the same class first.
+// listClasses sorts by name, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister of the cache returns no error
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
@@ -38,8 +38,8 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) b
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class whose zones the agents of the servers create, nil for none. These zones name the key
-// of their transfers, so the key cannot be replaced.
+// findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name the key of
+// their transfers, so the key cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of a server by name, with the signer's address: of each DNSClass with the
-// server, and of a cluster in use as a class. The caller sets Primaries.
+// listCatalogs returns, by name, the catalogs of the DNSClasses with the server, and of a cluster in use as a class,
+// with the signer's address. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil // a signer's agent creates the zones
@@ -99,7 +99,7 @@ func keyOf(server *render.Server) v1alpha1.SecretReference {
 	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 }
 
-// findSigner returns the address of the signer for zones of a class, if the class names the server's own cluster.
+// findSigner returns the address of the signer for zones of a class that names the server's own cluster, else zero.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
 	if of.Spec.Bind9 == nil {
 		return netip.AddrPort{}
@@ -157,7 +157,7 @@ func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, ser
 	return addresses
 }
 
-// readAddress returns false for "", from a server without a Service.
+// readAddress returns false for "", the address of a server without a Service.
 func readAddress(text string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr(), true

@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// made are the resources of the fleet's objects in the order of removal: workloads first.
+// made lists the resources of the fleet in the order of removal, workloads first.
 var made = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
@@ -41,9 +41,9 @@ var made = []schema.GroupVersionResource{
 }
 
 const (
-	// FieldManager owns the applied fields.
+	// FieldManager is the manager of the applied fields.
 	FieldManager = render.Manager
-	// TakeOver annotates an object of another manager for the take-over.
+	// TakeOver is the annotation that permits the take-over of another manager's object.
 	TakeOver = "kubi.zone/take-over"
 	// labelSuperseded names the instance that took over the Deployment of a ReplicaSet.
 	labelSuperseded = bind9.GroupName + "/superseded-by"
@@ -67,7 +67,6 @@ type childKey struct {
 	namespace, name string
 }
 
-// applied is the hash of an applied configuration, and the fingerprint of the result.
 type applied struct {
 	asked [sha256.Size]byte
 	got   string
@@ -101,7 +100,7 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	return c
 }
 
-// indexOwner is by owner: NAMESPACE/KIND/NAME.
+// indexOwner is the index by owner: NAMESPACE/KIND/NAME.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {
@@ -150,7 +149,6 @@ func informerOf(factory informers.SharedInformerFactory, resource schema.GroupVe
 	return informer
 }
 
-// covers reports whether the fleet creates objects in a namespace.
 func (c *children) covers(namespace string) bool { return factoryFor(c.factories, namespace) != nil }
 
 func factoryFor(factories map[string]informers.SharedInformerFactory, namespace string) informers.SharedInformerFactory {
@@ -328,8 +326,8 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	return left, errors.Join(wrong...)
 }
 
-// readSecret reads a Secret of ours, nil if there is none, and asks the kube-apiserver unless the informer has the
-// Secret as last applied: a lagging informer must not cause a new key (F3).
+// readSecret returns a Secret of the fleet, or nil. It asks the kube-apiserver unless the informer has the Secret as
+// last applied: a lagging informer must not cause a new key (F3).
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]

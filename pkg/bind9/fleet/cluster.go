@@ -66,7 +66,6 @@ func replicas(role *bind9.RoleSettings) int {
 	return int(role.Replicas)
 }
 
-// signers returns nil without spec.dnssec.
 func signers(cluster *bind9.Bind9Cluster) *bind9.RoleSettings {
 	if cluster.Spec.DNSSEC == nil {
 		return nil
@@ -101,12 +100,12 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	return keys, f.children.removeMade(ctx, listSurplus(made, objects, false))
 }
 
-// instanceName is as bindy forms it.
+// instanceName is as in bindy.
 func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
-// makeInstances removes surplus instances, the highest index first.
+// makeInstances also removes surplus instances, the highest index first.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}
@@ -133,7 +132,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// makeInstance leaves out settings: a change of the cluster's settings is one write.
+// makeInstance leaves out the cluster's settings, so that a change of the settings is a single write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)

@@ -25,10 +25,10 @@ type action int
 const (
 	actionNone action = iota
 	actionAddFinalizer
-	actionRead    // desired keys, configuration and objects
+	actionRead    // read the desired keys, configuration and objects
 	actionReserve // reserve the replacement of the pod
 	actionApply
-	actionDrain // idle pods of another manager
+	actionDrain // drain the pods of another manager
 	actionRemove
 	actionWait   // write the status and wait for the next event
 	actionIgnore // write nothing: the object belongs to another installation
@@ -40,7 +40,7 @@ const notCovered = "kubizone fleet runs no servers in this namespace: a cluster 
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
-	// cluster is nil if there is none, or none is named.
+	// cluster is nil if it is missing, or none is named.
 	cluster *bind9.Bind9Cluster
 	covered bool
 
@@ -56,8 +56,8 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished: the rollout is complete. former are the ReplicaSets of a Deployment after its
-	// take-over.
+	// The observed state. finished is true when the rollout is complete. former are the ReplicaSets of a Deployment
+	// after its take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -99,7 +99,7 @@ func (f *facts) waits() *takingOver {
 	return waits
 }
 
-// failed: the last action was step and failed. A waiting take-over is no failure.
+// failed reports whether the last action was step, and failed. A waiting take-over is no failure.
 func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
 
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
@@ -113,7 +113,6 @@ func decideNext(f *facts) decision {
 		return decision{action: actionIgnore}
 	case !f.covered:
 		return decision{action: actionWait}
-	// The finalizer comes before the first object.
 	case f.last < actionAddFinalizer && !hasFinalizer(f.instance):
 		return decision{action: actionAddFinalizer}
 	case f.lacksCluster():
@@ -126,7 +125,7 @@ func decideNext(f *facts) decision {
 		return decision{action: actionWait, err: f.err}
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
-	// The pod waits for its turn, the other objects do not.
+	// Only the pod waits for its turn, not the other objects.
 	case f.last < actionReserve && f.goesFirst():
 		return decision{action: actionReserve}
 	case f.last < actionApply:
@@ -142,7 +141,6 @@ func (f *facts) listDue() []render.Object {
 	return slices.DeleteFunc(slices.Clone(f.objects), func(o render.Object) bool { return o.Resource == f.server.Workload() })
 }
 
-// decideRemoval removes pods of another manager first, then surplus objects.
 func (f *facts) decideRemoval() decision {
 	requeueAfter := f.keys.requeueAfter
 	if f.blocked != "" || f.rotates() {
@@ -226,7 +224,6 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	}
 }
 
-// judgeProgress sets Progressing to the most specific reason.
 func (f *facts) judgeProgress(s *conditionSet) {
 	drains := f.failed(actionDrain) || splitFormer(f.former, f.now).wait > 0
 	switch waits, isApplied := f.waits(), f.isApplied(); {

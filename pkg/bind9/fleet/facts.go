@@ -56,7 +56,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries sets the addresses of the hidden primary. Without any the server follows no catalog.
+// findPrimaries sets the addresses of the hidden primary, without which the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -116,8 +116,8 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseKeys takes the next step of the rotation of a group's TSIG keys. All members have to accept the keys of a
-// step before the next.
+// chooseKeys takes the next step of the key rotation of a group (servers with the same TSIG keys). All members have to
+// accept the keys of a step before the next.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
@@ -138,7 +138,7 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	return chosen, err
 }
 
-// ensureControlKey may return a new key, which replaces the pod.
+// ensureControlKey returns the key in secret, or else a new key, which replaces the pod.
 func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	if secret != nil {
 		if key, err := render.ReadControlKey(secret.Data); err == nil {
@@ -266,8 +266,8 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	}
 }
 
-// primariesTake reports whether each primary that accepts the signing key accepts the next key. An unreachable
-// primary reads both keys when it starts.
+// primariesTake reports whether each primary that accepts the signing key also accepts the next key. An unreachable
+// primary does not count: it reads both keys when it starts.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

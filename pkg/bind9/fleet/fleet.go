@@ -32,7 +32,7 @@ type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces for objects; "" means all.
+	// Namespaces are those of the objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
 	// Primaries returns the addresses from which servers transfer catalogs. With none, servers follow no catalog.
@@ -44,9 +44,9 @@ type Config struct {
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs. nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is for tests; nil: crypto/rand.
+	// Random is set by tests; nil means crypto/rand.
 	Random io.Reader
-	// Clock is for tests; nil: the real clock.
+	// Clock is set by tests; nil means the real clock.
 	Clock clock.Clock
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// askAgain is the interval of polls for states without events.
+	// askAgain is the interval of polls.
 	askAgain = 5 * time.Second
 	// stepTime is the minimum between two steps of a TSIG key rotation: the hidden primary and the controller poll
 	// the Secret, and named retries a refused transfer within that time.
@@ -32,7 +32,7 @@ const (
 	tokenOctets                      = 32
 )
 
-// sooner takes 0 for never.
+// sooner returns the shorter delay, where 0 means never.
 func sooner(x, y time.Duration) time.Duration {
 	if x == 0 || y > 0 && y < x {
 		return y
@@ -45,10 +45,9 @@ var errNoTransferKey = errors.New("the TSIG key of the cluster is not made yet")
 type keyFacts struct {
 	namespace string
 	now       time.Time
-	// have is nil without a usable key.
-	have   *render.TransferKeys
-	wanted bind9.TSIGKey
-	// taken: each instance of the group, and its primaries, accept both keys.
+	have      *render.TransferKeys
+	wanted    bind9.TSIGKey
+	// taken is true if each instance of the group, and its primaries, accept both keys.
 	taken  bool
 	heldBy *v1alpha1.DNSClass
 }
@@ -58,14 +57,14 @@ type keyStep string
 
 const (
 	keepKeys   keyStep = "keep"
-	holdKeys   keyStep = "hold" // due, but a class needs the old key
+	holdKeys   keyStep = "hold" // a rotation is due, but a class needs the old key
 	makeFirst  keyStep = "make the first"
 	makeNext   keyStep = "make the next"
 	signNext   keyStep = "sign with the next"
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep also returns the delay until the next decision, 0 for none.
+// nextKeyStep returns the next step, and the delay until the next decision, 0 for none.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.have
 	switch {
@@ -135,8 +134,8 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 	return of
 }
 
-// takenKeys records the keys last accepted by each instance's pods, by group: a signer has its own and the
-// cluster's.
+// takenKeys records, by group, the keys last accepted by each instance's pods. A signer accepts those of its own group
+// and the cluster's.
 type takenKeys struct {
 	mu sync.Mutex
 	by map[taker]string
@@ -147,7 +146,7 @@ type taker struct {
 	group    string
 }
 
-// note records the keys, "" for none, and reports a change.
+// note records the keys, "" for none, and reports whether they have changed.
 func (t *takenKeys) note(at taker, keys string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,11 +22,11 @@ import (
 const (
 	// Finalizer keeps a deleted object until all children are gone.
 	Finalizer = bind9.GroupName + "/fleet"
-	// After leaveAfter the finalizer goes although objects are left, for the sweep.
+	// After leaveAfter the finalizer is removed even if objects are left, which the sweep removes.
 	leaveAfter = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object: outside our namespaces, the fleet of another
+// hasFinalizer reports whether a fleet has reconciled an object. Outside our namespaces that is the fleet of another
 // installation, which also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
@@ -43,7 +43,6 @@ func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[
 	return setFinalizers(ctx, object, append(slices.Clone(object.GetFinalizers()), Finalizer), patch)
 }
 
-// setFinalizers fails if the object has changed since the read.
 func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []string, patch patcher[T]) (T, error) {
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
 		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()}})
@@ -55,13 +54,13 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type leavingFacts struct {
 	held, covered bool
-	// After timeout the finalizer goes although objects are left: they must not block the deletion of the namespace
-	// forever.
+	// After timeout the finalizer is removed even if objects are left: they must not block the deletion of the
+	// namespace forever.
 	age, timeout time.Duration
-	// children counts the objects of ours to go first. asked: they were deleted.
+	// children counts the objects of our API that have to go first. asked is true after their deletion.
 	children int
 	asked    bool
-	// removed: the Kubernetes objects were removed, of which left were found, or there are none.
+	// removed is true if the Kubernetes objects were deleted, of which left were found, or if there are none.
 	removed bool
 	left    int
 	err     error
@@ -76,7 +75,7 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving decides the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12).
+// nextLeaving returns the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12).
 // Outside our namespaces it waits until the timeout for the fleet of another installation.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
@@ -131,7 +130,7 @@ type leaver[T held] struct {
 	object   T
 	timeout  time.Duration
 	children int
-	// removeObjects returns the number of objects found. nil: there are none.
+	// removeObjects returns the number of objects found. It is nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

@@ -62,7 +62,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 type providerFacts struct {
 	provider *bind9.ClusterBind9Provider
 	provided []provided
-	// err joins the errors of all clusters but missing namespaces.
+	// err joins the errors of all clusters, except for missing namespaces.
 	err error
 }
 
@@ -141,7 +141,7 @@ func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, er
 	return slices.Compact(names), nil
 }
 
-// noNamespace causes no retry: the event of the new namespace enqueues the provider.
+// noNamespace is not retried: the event of the new namespace enqueues the provider.
 type noNamespace struct{ name string }
 
 func (e *noNamespace) Error() string { return fmt.Sprintf("there is no namespace %q: make it", e.name) }

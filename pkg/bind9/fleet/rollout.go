@@ -12,25 +12,24 @@ import (
 )
 
 // A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. Each server is a
-// workload of its own, so a change of the cluster would stop all at once: a single server has a turn, until its pod
-// is ready.
+// workload of its own, so a change of the cluster would stop all servers at once. Therefore a server first takes the
+// cluster's turn, until its pod is ready.
 
-// replacements has, in memory, the server with the turn, by cluster.
+// replacements records, in memory, which server has the turn of each cluster.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
 }
 
 type reservation struct {
-	server string
-	// same is isSame of facts.
+	server                string
 	same, ready, finished bool
 	others                []otherServer
 }
 
 type otherServer struct {
 	name string
-	// late: not ready, but should run.
+	// late is true if the server should run and is not ready.
 	late bool
 }
 

@@ -102,8 +102,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects concerned by a change. before is nil except for updates. A status enqueues no
-// objects below: each of a thousand new servers would enqueue all.
+// followChange enqueues the objects concerned by a change. before is nil except for updates. A change of a status
+// enqueues no instances of the cluster: each of a thousand new servers would enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -178,7 +178,6 @@ func isOtherSpec(o, before metav1.Object) bool {
 		(o.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil)
 }
 
-// listServerNamespaces returns the namespaces in which a class may have servers (listCatalogs).
 func listServerNamespaces(classes ...metav1.Object) map[string]bool {
 	in := map[string]bool{}
 	for _, object := range classes {
@@ -296,7 +295,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 	}
 }
 
-// isEach reports whether is holds for an error, or for each joined error.
+// isEach reports whether the function is returns true for an error, or for each joined error.
 func isEach(err error, is func(error) bool) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })

@@ -72,7 +72,7 @@ func (s *conditionSet) set(condition string, is bool, reason, message string) {
 	s.setStatus(condition, status, reason, message)
 }
 
-// setHeld reports a held rotation, unless there is other progress.
+// setHeld reports a class that holds up the rotation, unless there is other progress.
 func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
 		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due for renewal but stays: DNSClass "+
@@ -85,7 +85,7 @@ func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{Type: condition, Status: status, Reason: reason, Message: cutMessage(message, maxMessage),
 		ObservedGeneration: s.generation}
-	// Several calls are one change of the written status.
+	// Compare with the written status: several calls are one transition.
 	if had := meta.FindStatusCondition(s.before, condition); had != nil && had.Status == status {
 		next.LastTransitionTime = had.LastTransitionTime
 	} else {
@@ -108,7 +108,7 @@ func (s *conditionSet) degrade(err error) {
 // maxStatus is the limit of the API in octets (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 
-// fitProviderStatus shortens long messages first, then drops rows, ready clusters first.
+// fitProviderStatus shortens long messages, then drops rows, those of ready clusters first.
 func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 	octets := status.Size()
 	for i := range status.Clusters {

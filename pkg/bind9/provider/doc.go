@@ -1,22 +1,24 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package provider delivers zones to a fleet of BIND servers, whose instances come and go.
+// Package provider delivers the zones of a DNSClass to a fleet of BIND servers (instances), which may change at any
+// time.
 //
 // Guarantees:
 //
-//  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row.
+//  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row in the
+//     status.
 //  2. A serial is confirmed when each instance answers with this serial by DNS, or with a later known serial. The
 //     answer of an agent proves nothing.
 //  3. In mode Catalog instances follow the catalog zone of the class, without agents. In mode Transfer agents create
 //     missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by
 //     dynamic updates; the name servers at the apex never change.
-//  4. A slow instance delays no other instance, and has a row with an error.
+//  4. A slow instance delays no other instance, and its row has an error.
 //  5. In modes Transfer and Update a zone is removed from every instance, also from instances that leave the class,
 //     before it is removed from the class.
 //
-// Out of scope: Kubernetes. Package client of pkg/bind9/agent calls the agents; package transfer of
-// pkg/delivery serves zones to instances and queries them by DNS.
+// Out of scope: Kubernetes, the HTTP calls of agents (package client of pkg/bind9/agent), and the transfer and query of
+// zones by DNS (package transfer of pkg/delivery).
 //
 // Read provider.go, then updates.go.
 package provider

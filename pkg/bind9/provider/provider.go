@@ -28,17 +28,18 @@ import (
 type Instance struct {
 	// Name of the row: "NAMESPACE/NAME".
 	Name string
-	// DNS is the address for queries; zero: unknown.
+	// DNS is the address for queries, zero if unknown.
 	DNS netip.AddrPort
-	// Key signs queries and answers; nil: neither is signed.
+	// Key signs queries and answers. If nil, neither is signed.
 	Key *keys.Key
 	// Agent is nil in mode Catalog.
 	Agent *client.Client
-	// Primary: in mode Update the instance takes updates; other instances transfer from a primary.
+	// Primary is true if the instance takes updates, in mode Update. Other instances transfer from a primary.
 	Primary bool
-	// Leaving: no longer in the class, but may have the zone.
+	// Leaving is true if the instance is no longer in the class, but may have the zone.
 	Leaving bool
-	// Signer signs the zones in Config.Signed, and has no other. The other instances transfer these from it.
+	// Signer is true if the instance signs the zones in Config.Signed, its only zones. Other instances transfer these
+	// zones from the signer.
 	Signer bool
 	// Err is why the instance cannot be queried yet, other than a missing address.
 	Err *delivery.Error
@@ -60,8 +61,8 @@ func (i Instance) leavingRow() delivery.Server {
 
 // Config configures a Provider. All fields are required but Primaries.
 type Config struct {
-	// Instances returns the servers of the class in the order of their rows. Servers in known, which may have the
-	// zone, are Leaving if they run and are no longer selected.
+	// Instances returns the servers of the class in the order of their rows. known names servers that may have the
+	// zone: they are Leaving if they run and are no longer selected.
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances transfer a zone from the signer.
 	Signed func(uid string) bool
@@ -69,7 +70,7 @@ type Config struct {
 	Signing func(uid string) bool
 	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
 	Primaries []netip.AddrPort
-	// Shown configures the service to instances. Its Secondaries are filled from Instances.
+	// Shown configures the transfers to instances. Its Secondaries are filled from Instances.
 	Shown transfer.Config
 }
 
@@ -104,7 +105,6 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, shown: shown, ensured: map[[2]string]bool{}}, nil
 }
 
-// byAgents reports mode Transfer.
 func (p *Provider) byAgents() bool { return len(p.config.Primaries) > 0 }
 
 type fleet struct {
@@ -113,7 +113,7 @@ type fleet struct {
 	waiting            []Instance
 }
 
-// readFleet reads the instances (promise 1).
+// readFleet keeps promise 1.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -210,8 +210,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// goesOver is the error of a call during which the servers began to change between signed and unsigned: a signer's
-// serial must not count as ahead.
+// goesOver returns the error of a call during which the servers began to change between the signed and the unsigned
+// zone: the signer's serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -220,8 +220,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing has agents create missing zones, and remove the zone from leaving instances. made has the instances
-// with a new zone. err is that of fence or ctx.
+// makeMissing has agents create missing zones, and remove the zone from leaving instances. made names the instances
+// with a new zone. err is an error of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -240,7 +240,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 		return nil, nil, nil
 	}
 	if p.config.Shown.Members.Name(plan.UID) != plan.Zone {
-		// The fence starts the service of the zone: earlier transfers are refused, and retried late.
+		// The fence lets the primary serve the zone. Earlier transfers are refused, and retried late.
 		if err := fence(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -318,8 +318,8 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll calls do for all elements at once, and returns the results, or the error of fence or ctx. Calls of
-// fence do not overlap.
+// workAtAll calls do for all elements at once. It returns the results, or an error of fence or ctx. Calls of fence do
+// not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error

@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Secondaries in mode Update. Primaries count their own serials, so a secondary of several would take the highest
-// serial, even with incomplete content. Therefore a secondary has one primary, and is current if the serials are
-// equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
+// Secondaries in mode Update. Primaries count their own serials, so a secondary of several primaries would take the
+// highest serial, even with incomplete content. Therefore a secondary has a single primary, and is current if the
+// serials are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
@@ -84,7 +84,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources has the secondaries of updated primaries transfer the zone. The error is that of fence or ctx.
+// followSources has the secondaries of updated primaries transfer the zone. It returns an error of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -127,7 +127,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 	overdue := time.Since(u.behind[at]) > u.notifyTime
 	u.mu.Unlock()
-	asked := false // the agent, for the zone or for a transfer
+	asked := false // true after a request to the agent
 	for deadline := time.Now().Add(secondaryTime); ; {
 		now := u.readSerials(ctx, t, primary, plan)
 		same := now.err == nil && now.has == now.wants
@@ -177,7 +177,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials of a zone at a secondary and its primary. err is the secondary's, or else the primary's.
+// serials are those of a zone. err is the secondary's error, or else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error
@@ -195,7 +195,6 @@ func (u *Updater) readSerials(ctx context.Context, t, primary target, plan deliv
 	return s
 }
 
-// haveSame reports whether both servers have the content of the plan, and the same foreign RRsets.
 func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery.Plan) bool {
 	one, err := primary.writer.Verify(ctx, plan)
 	if err != nil || !one.Empty() {

@@ -25,7 +25,7 @@ import (
 
 // UpdateConfig configures an Updater.
 type UpdateConfig struct {
-	// Instances is as in Config. Each instance has a key for updates and transfers.
+	// Instances is that of Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil uses dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -38,7 +38,7 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// configured are the secondaries that a primary notifies, following the primary whose content a secondary had.
+	// configured has the secondaries that a primary notifies, following the primary whose content a secondary had last.
 	configured map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
@@ -53,11 +53,10 @@ type writerKey struct {
 
 var _ delivery.Provider = (*Updater)(nil)
 
-// NewUpdater sends nothing.
+// NewUpdater returns an Updater, and sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
 	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, configured: map[zoneAt]string{},
-		following: map[zoneAt]string{},
-		behind:    map[zoneAt]time.Time{}, notifyTime: notifyTime}
+		following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
 }
 
 type target struct {
@@ -65,7 +64,7 @@ type target struct {
 	writer *rfc2136.Provider
 }
 
-// readTargets reuses the writers of unchanged instances.
+// readTargets returns the instances, and reuses the writers of unchanged instances.
 func (u *Updater) readTargets(known []string) ([]target, error) {
 	all, err := u.config.Instances(known)
 	if err != nil {
@@ -227,7 +226,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone has the agent create the zone with SOA and name servers: BIND loads no zone without.
+// makeZone has the agent create the zone with SOA and name servers, without which BIND loads no zone.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
@@ -344,7 +343,6 @@ func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drif
 		}
 		drift, err := t.writer.Verify(ctx, plan)
 		if lacksZone(err) {
-			// The next delivery creates the zone.
 			drift, err = delivery.Drift{Missing: slices.Collect(plan.All)}, nil
 		}
 		return outcome{report: delivery.Report{Confirmed: plan.Serial}, drift: drift, err: err}

@@ -133,7 +133,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// The resolver does not see a zone in between: the server is further up.
+				// The resolver sees no zone in between: the server is one of a zone further up.
 				answered = true
 				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
@@ -157,10 +157,9 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 }
 
 type answeredDS struct {
-	at  netip.AddrPort
-	has []v1alpha1.DelegationSigner
-	ttl time.Duration
-	// noName: NXDOMAIN.
+	at     netip.AddrPort
+	has    []v1alpha1.DelegationSigner
+	ttl    time.Duration
 	noName bool
 	err    error
 }
@@ -205,7 +204,7 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// isUnrouted reports whether this process has no route, as to IPv6 on many machines.
+// isUnrouted reports whether this process has no route, as often to IPv6.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })

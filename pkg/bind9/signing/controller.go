@@ -35,9 +35,8 @@ import (
 )
 
 const (
-	// workers are concurrent syncs, most waiting for answers.
-	workers = 16
-	// syncTimeout bounds a sync, and agentTimeout its requests to the agent.
+	// workers bounds the concurrent syncs, most of which wait for answers.
+	workers                   = 16
 	syncTimeout, agentTimeout = time.Minute, 10 * time.Second
 	writeTimeout              = 10 * time.Second
 )
@@ -46,7 +45,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if it has no NS, so the server belongs further up.
+	// Missing is the name directly above the zone if that name has no NS. The server then belongs further up.
 	Missing name.Name
 }
 
@@ -62,7 +61,7 @@ type Config struct {
 	Classes    informers.DNSClassInformer
 	// InForce returns the classes in force for a zone.
 	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
-	// Holder returns the UID of the Zone that owns a name in these classes, "" if unknown.
+	// Holder returns the UID of the Zone that owns a name in the classes, "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
@@ -77,13 +76,13 @@ type Controller struct {
 	Config
 	memory memory
 	places places
-	// left are the zones without a Zone at each signer in the last sweep.
+	// left has, by signer, the zones without a Zone in the last sweep.
 	left   map[v1alpha1.ZoneSigner]map[name.Name]bool
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	synced []cache.InformerSynced
 }
 
-// New registers with the informers. Run does the rest.
+// New creates a Controller and registers its handlers with the informers.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}},
@@ -157,7 +156,7 @@ func (c *Controller) deliveryChanged(object any) {
 	}
 }
 
-// Run works until ctx ends. Zones stay signed.
+// Run signs zones until ctx ends. They stay signed.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -216,7 +215,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// refuseOlder is the fence of requests to the signer: an error if the Zone has changed since the read.
+// refuseOlder is the fence of requests to the signer. It fails if the Zone has changed since the read.
 func (w *work) refuseOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -233,7 +232,7 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// writeStatus also replaces the DS at the parent, by the same write.
+// writeStatus writes status.dnssec, and thereby replaces the DS at the parent.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
@@ -248,7 +247,6 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	}
 	var body any
 	if status != nil {
-		// A merge patch keeps missing fields.
 		body = map[string]any{
 			"fqdn": status.FQDN, "phase": status.Phase, "message": status.Message, "policy": status.Policy, "signer": status.Signer,
 			"lastTransitionTime": status.LastTransitionTime, "ds": status.DS,
@@ -265,8 +263,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes why a sync failed into the status, and keeps the phase. Refusals of the API are also
-// returned, for the log: a zone's owner cannot give rights to this process.
+// writeProblem writes into the status why a sync failed, and keeps the phase. Refusals of the API are also returned,
+// for the log: a zone's owner cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -336,14 +334,13 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// dsReport has the reports to the signer: a repetition would restart its timer.
+	// reported has the reports sent to the signer: a repetition would restart its timer.
 	reported map[dsReport]bool
 	targets  string
 	reminded time.Time
-	// silent are the silent addresses of the parent's servers, with the first silence.
+	// silent has the silent addresses of the parent's servers, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
-	// dsTTL is the longest TTL seen of the DS at the parent.
-	dsTTL time.Duration
+	dsTTL  time.Duration
 }
 
 func (r *remembered) reportOnce(one dsReport, report func() error) error {

@@ -23,42 +23,42 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext for a zone. Each phase collects only its own.
+// facts is the input of decideNext. A phase sets only the fields that it needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
 	// policy is "" for an unsigned zone. blocked is why the zone cannot be signed.
 	policy, blocked string
 	times           times
-	// signing is zero if not requested.
-	signing client.Signing
-	// otherKeys: the signer has keys of another namespace for this name.
+	signing         client.Signing
+	// otherKeys is true if the signer has keys of another namespace for this name.
 	otherKeys bool
-	// current: the signed zone has the settled serial, or a later one.
+	// current is true if the signed zone has the settled serial, or a later serial.
 	current bool
-	// lacking names a server without the signer's keys, keeping one with some of them.
+	// lacking names a server without the signer's keys, keeping a server that still has some of them.
 	lacking, keeping string
-	// ahead: the zone's serial is ahead of all servers, as far as they answer.
+	// ahead is true if the zone's serial is ahead of all servers that answer.
 	ahead bool
 	parent
 }
 
-// parent has the DS at the parent's servers. unknown is why they could not be read.
+// parent has the DS at the parent's servers. unknown is the reason if they cannot be read.
 type parent struct {
 	unknown string
-	// elsewhere: no parent Zone, so the DS is entered by hand.
+	// elsewhere is true without a parent Zone, so that the DS is entered by hand.
 	elsewhere bool
 	// everywhere are the DS on all servers, anywhere those on any server.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl is that of the DS; derived DS have that of the zone's NS. longestTTL is the longest seen, for which
-	// caches may keep a removed DS.
+	// ttl is that of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen, for which caches may
+	// keep a removed DS.
 	ttl, longestTTL time.Duration
 }
 
 // maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets unknown for a DS whose TTL would keep Expiring from ending: a parent's servers may send any.
+// refuseLongTTL sets unknown for a DS with a TTL so long that Expiring would not end: a parent's servers may send any
+// TTL.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -85,13 +85,11 @@ type action int
 
 const (
 	nothing action = iota
-	// create or update the zone
 	ensure
-	// also removes the keys
+	// remove the zone and its keys
 	remove
-	// raise the zone's serial past that of the servers
 	passServers
-	// repeat the NOTIFY: a server without the zone at the last NOTIFY, or transferring the unsigned zone, would
+	// repeat the NOTIFY: a server that lacked the zone at the last NOTIFY, or was transferring the unsigned zone, would
 	// query the signer only after the SOA's refresh, a day
 	remind
 )
@@ -110,7 +108,7 @@ type decision struct {
 }
 
 const (
-	// Delays until the next sync: waiting for servers, without a signer, waiting for the age of keys.
+	// Delays until the next sync while servers lag, without a signer, and while keys age.
 	pendingInterval, blockedInterval, settledInterval = 2 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
@@ -247,12 +245,12 @@ func (d *decision) decideSigned(f *facts) {
 	d.watchParent(f, wanted)
 }
 
-// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys without any DS at the parent.
+// maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent, at most maxDS, by the states of the keys: the DS of a new key
-// joins that of the old key, which leaves when no resolver needs it. If the parent never gets the DS, named keeps
-// each replaced key: beyond maxWaiting old DS leave, and do not come back.
+// wantedDS returns the desired DS at the parent, at most maxDS, by the states of the keys. The DS of a new key joins
+// that of the old key, which is dropped when no resolver needs it. If the parent never gets the DS, named keeps each
+// replaced key: beyond maxWaiting, old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
@@ -299,22 +297,21 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isEverywhere compares whole DS: a key of another signer may have the same tag.
+// isEverywhere compares the whole DS: a key of another signer may have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
 	})
 }
 
-// isNowhere reports whether surely no server of the parent has a DS of the key.
 func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.anywhere, tag) }
 
 type keyState = protocol.DNSSECKey
 
-// watchParent reports DS that all servers of the parent have, or have no more (G3).
+// watchParent tells named which DS all servers of the parent have, or no longer have (G3).
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
-	// named removes the old key parentDSTTL after the report.
+	// named keeps the old key for parentDSTTL after the report.
 	tooLong := f.ttl > f.times.parentDSTTL
 	for _, key := range f.signing.Status.Keys {
 		switch {

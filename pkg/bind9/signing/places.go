@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// placesOfZones bounds the concurrent syncs for zones of a namespace, placesOfSigners for signers of one.
+// placesOfZones bounds the concurrent syncs per namespace of zones, placesOfSigners per namespace of signers.
 const placesOfZones, placesOfSigners = 1, 4
 
-// places are semaphores per namespace of zones, and of signers (S12.11): slow agents and servers of a tenant block
-// no more workers than its namespaces have places. A zone without a place waits here, not in a worker.
+// places has semaphores per namespace of zones, and of signers (S12.11): slow agents and servers of a tenant block no
+// more workers than its namespaces have places. A zone without a place waits here, not in a worker.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
@@ -35,8 +35,7 @@ type waitingZone struct {
 
 type place struct {
 	namespace string
-	// ofSigner: the namespace of the signer, not of the zone.
-	ofSigner bool
+	ofSigner  bool
 }
 
 func (p place) most() int {
@@ -46,7 +45,7 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// listPlaces is empty without a signer: the sync sends no requests.
+// listPlaces returns no places without a signer, since the sync then sends no requests.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
@@ -54,7 +53,7 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces reports whether a zone got all places, otherwise it is woken later.
+// takePlaces reports whether a zone got all needed places. If not, it is woken later.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +69,7 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	return false
 }
 
-// returnPlaces wakes the zones that get the places.
+// returnPlaces also wakes the zones that get the places.
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +92,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// take is called with mu held.
+// take must be called with mu held.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

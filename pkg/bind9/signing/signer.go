@@ -24,22 +24,21 @@ import (
 
 type site struct {
 	of *v1alpha1.DNSClass
-	// signer is empty for none. asked is the signer as a DNS server.
+	// signer is empty if there is none. asked is the signer as a DNS server.
 	signer  apiclass.Server
 	asked   transfer.Secondary
 	servers []transfer.Secondary
 	agent   *client.Client // of the signer; nil: nothing signs the zone
 }
 
-// candidates is the input of chooseSite. A field is zero after a field without a unique value.
+// candidates is the input of chooseSite. Fields after a field without a unique value are zero.
 type candidates struct {
-	classes []string // with a begun Delivery of the zone
+	classes []string // with a Delivery of the zone that has begun
 	of      *v1alpha1.DNSClass
 	cluster *bind9.Bind9Cluster
 	servers transferclass.Selected
 }
 
-// findSigner sets f.blocked if there is no agent.
 func (w *work) findSigner(ctx context.Context, f *facts) error {
 	among, err := w.readCandidates(ctx)
 	if err != nil {
@@ -152,8 +151,8 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	return at
 }
 
-// takeServers separates the signer from the servers. Only servers of its cluster have the key for transfers from
-// it: stranger is another.
+// takeServers separates the signer from the servers. stranger names a server of another cluster, which has no key for
+// transfers from the signer.
 func (at *site) takeServers(selected transferclass.Selected) (stranger string) {
 	ref := at.of.Spec.Bind9.ClusterRef
 	common := v1alpha1.SecretReference{Namespace: ref.Namespace, Name: ref.Name + "-tsig"}
@@ -185,8 +184,8 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names the signer. None of this process is missing: the
-// signer gets a zone after the status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer. It misses no Zone of this process, which
+// sends a zone to the signer only after the status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -197,8 +196,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there,
-// or else delivered first by the cluster's classes.
+// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there, or
+// else the Zone that the cluster's classes deliver first.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {
@@ -225,7 +224,7 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	return holder != string(w.zone.UID), nil
 }
 
-// errUnknownMember: the members of classes do not have the Delivery yet.
+// errUnknownMember is returned while the members of classes lack the Delivery.
 var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}

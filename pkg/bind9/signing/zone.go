@@ -75,8 +75,8 @@ func isUnsignedHere(status *v1alpha1.ZoneDNSSECStatus) bool {
 	return status == nil || status.Phase == "" && len(status.DS) > 0
 }
 
-// removeDeleted removes a deleted Zone from the signer after its Deliveries, and clears the status, which holds the
-// Zone (S12.9). The keys stay for a while.
+// removeDeleted removes a deleted Zone from the signer after its Deliveries, and clears the status, which blocks the
+// deletion (S12.9). The keys stay for a while.
 func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if status == nil || status.Phase == "" || status.Signer == nil {
@@ -107,7 +107,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal asks all classes of the signer's namespace: the zone has no class any more.
+// allowsLocal considers all classes of the signer's namespace: the zone has no class any more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister of the cache returns no error
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {

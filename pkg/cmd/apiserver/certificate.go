@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/serving"
 )
 
-// apiServices are the APIServices whose caBundle kube-apiserver trusts, zones first.
+// apiServices are the APIServices whose caBundle kube-apiserver trusts, that of Zones first.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
 func (o *Options) findCertificate(ctx context.Context) error {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver is kubizone apiserver: the aggregated API behind a kube-apiserver, with its authentication and
-// authorization, on an etcd cluster or a member of its own.
+// Package apiserver is kubizone apiserver: it serves the aggregated API behind a kube-apiserver, with that server's
+// authentication and authorization, on an etcd cluster or on an etcd member in the process.
 //
 // Guarantees:
 //
@@ -11,7 +11,7 @@
 //	P3. Parts stop in the reverse order of their start: the API after its pending answers, then the ledger, then
 //	    etcd. A failed part stops all.
 //
-// Out of scope: decisions. The package starts and stops the parts.
+// Out of scope: decisions about requests. The package only starts and stops the parts.
 //
 // Read options.go first, then run.go.
 package apiserver

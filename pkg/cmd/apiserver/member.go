@@ -17,10 +17,10 @@ import (
 
 const aloneTimeout = 2 * time.Minute
 
-// MemberOptions configure an etcd member in this process, alone or of Cluster.
+// MemberOptions configure an etcd member in this process, alone or as a member of Cluster.
 type MemberOptions struct {
 	DataDir string
-	// QuotaBytes: see embed.Config.
+	// QuotaBytes is that of embed.Config.
 	QuotaBytes int64
 	Cluster    embed.Cluster
 }

@@ -71,13 +71,13 @@ type Options struct {
 	Logs    *logs.Options
 }
 
-// addLogGates registers the feature gates of logging, once per process.
+// addLogGates registers the gates of logging, once per process.
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns upstream's defaults, apart from the constants above.
+// NewOptions returns the defaults of upstream (k8s.io/apiserver), apart from the constants above.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// A registry of their own keeps two Options from sharing flags; the gates are the process's.
+	// A registry per Options keeps two Options from sharing flags. The gates are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
@@ -99,7 +99,7 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// Before validating policies and webhooks: they need not see Records without a zone.
+	// The plugin comes before validating policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
 	// Quota comes last, as upstream, to count only admitted requests.
@@ -117,8 +117,8 @@ func NewOptions() *Options {
 	return o
 }
 
-// etcdFlags are the supported flags of upstream's group: the prefix is in every key, our objects have one storage
-// version and always a watch cache, and kube-controller-manager collects garbage.
+// etcdFlags are the supported flags of upstream's group. The others do not apply: the prefix is in every key, our
+// objects have one storage version and always a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",
@@ -133,8 +133,8 @@ var notRunFlags = []string{
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are unsupported: a server without known authorities would be ready and answer 401 to all,
-// so the start fails (A6 of package apiserver).
+// notAuthenticationFlags are unsupported: a server that knows no authorities would be ready and answer 401 to all, so
+// the start fails (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
@@ -182,7 +182,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	return all
 }
 
-// Complete sets the feature gates, and defaults the kubeconfigs to --kubeconfig.
+// Complete sets the feature gates, and the kubeconfigs without a flag to --kubeconfig.
 func (o *Options) Complete() error {
 	if err := apiserver.SetGates(); err != nil {
 		return err

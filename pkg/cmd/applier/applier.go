@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// FieldManager owns the applied fields.
+// FieldManager is the manager of the applied fields.
 const FieldManager = "kubizone-apply"
 
 type options struct {
@@ -142,7 +142,7 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// namespaceOf returns that of -n, else of the Records, else of the kubeconfig.
+// namespaceOf returns the namespace of -n, or else of the Records, or else of the kubeconfig.
 func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, given bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
@@ -210,7 +210,7 @@ func describeRefusals(all []refusal.Refusal, message string, from []place) strin
 	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
-// ErrRefused is wrapped if the server refused the change set: nothing was written.
+// ErrRefused is wrapped if the server refused the change set, of which nothing was written.
 var ErrRefused = errors.New("refused")
 
 type refusedError string

@@ -3,7 +3,7 @@
 
 // Package backup is the sub-command to take a backup.
 //
-// Guarantees: (1) Servers continue meanwhile. (2) No existing file is written. (3) After exit code 0 the backup is
+// Guarantees: (1) Servers continue to answer. (2) No existing file is written. (3) After exit code 0 the backup is
 // complete and on disk.
 //
 // Out of scope: the format of a backup, which is in pkg/backup.

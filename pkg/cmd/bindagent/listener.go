@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxConns bounds the connections of newcomers, and of clients.
+	// maxConns bounds the connections of newcomers (peers not yet authenticated), and of clients.
 	maxConns = 256
-	// maxConnsPerAddress bounds each per address.
+	// maxConnsPerAddress bounds both per address.
 	maxConnsPerAddress = 32
 )
 
-// listener bounds open connections. Newcomers have no authenticated request yet: beyond maxConns the oldest is
-// closed, so that peers cannot keep a client out (B6).
+// listener bounds open connections. Beyond maxConns newcomers the oldest is closed, so that peers cannot keep a client
+// out (B6).
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots
@@ -32,7 +32,7 @@ func newListener(of net.Listener) *listener {
 	return &listener{of, slots.New(maxConns, maxConnsPerAddress), slots.New(maxConns, maxConnsPerAddress)}
 }
 
-// Accept returns the next connection from an address within its bound, and closes others.
+// Accept closes connections beyond the bound of their address.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -59,7 +59,7 @@ type connection struct {
 
 	mu    sync.Mutex
 	slot  *slots.Slot // nil when closed
-	known bool        // of a client
+	known bool        // true after an authenticated request
 }
 
 // Close closes the connection and frees the slot.

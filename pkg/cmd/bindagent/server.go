@@ -21,19 +21,18 @@ import (
 )
 
 const (
-	// Bounds of a request: headers, whole, and answer.
+	// Bounds of the time for headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
-	// endTime bounds the wait for requests.
-	endTime     = 20 * time.Second
-	configPause = 2 * time.Second
-	sweepPause  = 10 * time.Minute
+	endTime                          = 20 * time.Second
+	configPause                      = 2 * time.Second
+	sweepPause                       = 10 * time.Minute
 	// WatchMembers recreates a lost member at the second check.
 	memberPause = 20 * time.Second
 )
 
 type server struct {
 	listen   string
-	identity *identity // nil: http
+	identity *identity // nil means http
 	agent    *agent.Agent
 	before   string // named's control channel, for the ready line
 	logger   *slog.Logger

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// Every healthPause the agent gets a health request, with half of that to answer; after maxSilences it is
-	// killed.
+	// Every healthPause the agent gets a health request, with half of that time to answer. After maxSilences unanswered
+	// requests it is killed.
 	healthPause, maxSilences = 10 * time.Second, 3
 	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A longer run resets the
 	// pause.
@@ -40,13 +40,12 @@ type supervisor struct {
 	// nameserver is named's address for DNS, health the agent's URL.
 	nameserver, health string
 	// command ends with ctx.
-	command func(ctx context.Context) *exec.Cmd
-	// Tests shorten these.
+	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
 }
 
-// newSupervisor runs this program again, without --supervise.
+// newSupervisor runs this program without --supervise.
 func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*supervisor, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -74,7 +73,6 @@ func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*su
 	}, nil
 }
 
-// run returns after the end of the agent (B4).
 func (s *supervisor) run(ctx context.Context) error {
 	open, err := net.Listen("tcp", s.probe)
 	if err != nil {
@@ -103,7 +101,6 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// runAgent kills a hanging agent.
 func (s *supervisor) runAgent(ctx context.Context) error {
 	running, ended := context.WithCancel(ctx)
 	defer ended()

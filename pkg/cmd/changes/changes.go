@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// pause separates watches, if a server ends each at once.
+// pause is the time between watches, if a server ends each at once.
 const pause = time.Second
 
 type options struct {
@@ -47,7 +47,7 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 		return request
 	}
 	if o.follow {
-		if o.since == 0 { // before the first watch: one without a change must not move the begin
+		if o.since == 0 { // first, since a watch without a change must not move the start
 			now, err := client.KubizoneV1alpha1().Zones(zone.Namespace).Get(ctx, zone.Name, metav1.GetOptions{})
 			switch {
 			case ctx.Err() != nil:
@@ -70,7 +70,6 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 	return nil
 }
 
-// followChanges starts a new watch after the last printed serial.
 func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, ask func() *rest.Request, out io.Writer) error {
 	for ctx.Err() == nil {
 		stream, err := ask().Param("watch", "true").Stream(ctx)

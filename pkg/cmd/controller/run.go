@@ -36,7 +36,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone ends a process that would wait forever.
+// errStandalone replaces an endless wait.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
@@ -63,7 +63,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	// Deliveries in flight write their outcome after ctx ends: they need zones, Lease and Events.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
-		// Other errors may pass.
+		// Other errors may be temporary.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets reads Secrets of a cluster by name, with get and watch: a watched Secret is read only after a
-// change, an unwatchable Secret every unwatchedAge.
+// ClusterSecrets reads Secrets of a cluster by name, with get and watch. A watched Secret is read again only after a
+// change, a Secret that cannot be watched every unwatchedAge.
 type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -38,10 +38,10 @@ type clusterSecret struct {
 	data  map[string][]byte
 	err   error // nil, ErrSecretNotFound or Forbidden
 	asked time.Time
-	// read is zero to read again.
+	// read is zero if the Secret has to be read.
 	read    time.Time
 	version string
-	// watched: each change has an event. changes detects an outdated read.
+	// watched is true while each change has an event. changes detects an outdated read.
 	watched bool
 	changes int
 }
@@ -50,7 +50,7 @@ const (
 	unwatchedAge = 5 * time.Second
 	// unusedAge ends the watch of an unused Secret.
 	unusedAge = 2 * time.Minute
-	// watchAgain is the pause after a watch, refusedAgain if forbidden.
+	// watchAgain is the pause after a watch, refusedAgain after a forbidden watch.
 	watchAgain, refusedAgain = time.Second, 5 * time.Minute
 )
 
@@ -73,7 +73,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	defer one.mu.Unlock()
 	now := s.clock.Now()
 	one.asked = now
-	watched := one.watched && !apierrors.IsForbidden(one.err) // permissions have no watch
+	watched := one.watched && !apierrors.IsForbidden(one.err) // a change of permissions has no event
 	if !one.read.IsZero() && (watched || now.Sub(one.read) < unwatchedAge) {
 		return one.data, one.err
 	}

@@ -4,10 +4,10 @@
 // Package delivering has the common parts of sub-commands that deliver zones: providers, their Secrets, and
 // settings of retries.
 //
-// Guarantees: (1) a provider is one package and one line in Providers, checked by a test; (2) a flag overrides the
-// environment variable of the same meaning; (3) a Secret is read by name, never listed.
+// Guarantees: (1) A provider is one package and one line in Providers, as a test checks. (2) A flag overrides the
+// environment variable of the same meaning. (3) A Secret is read by name, never listed.
 //
-// Out of scope: zones.
+// Out of scope: the content of zones.
 //
 // Read providers.go first.
 package delivering

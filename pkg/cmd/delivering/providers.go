@@ -31,7 +31,7 @@ type Kind struct {
 	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without
 	// sources, except for bind9, whose instances kubizone verify queries itself.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers that kubizone verify queries by DNS. nil: the provider compares.
+	// NameServers returns the servers that kubizone verify queries by DNS. If nil, the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 
@@ -39,15 +39,15 @@ type Kind struct {
 type NameServer struct {
 	// Address is a host or an IP address, with an optional port.
 	Address string
-	// Key names the Secret with the server's TSIG key; nil: none.
+	// Key names the Secret with the server's TSIG key, nil for none.
 	Key *v1alpha1.SecretReference
-	// Guest: SOA and apex NS are the server's (verify.Zone.Guest).
+	// Guest is true if SOA and apex NS are the server's own (verify.Zone.Guest).
 	Guest bool
-	// Signed: the server signs the zone, or transfers it signed (verify.Zone.Signed).
+	// Signed is true if the server signs the zone, or transfers it signed (verify.Zone.Signed).
 	Signed bool
 }
 
-// Sources are the further inputs of providers, read when needed: changes do not recreate a provider.
+// Sources are the further inputs of providers. They are read when needed, so changes do not recreate a provider.
 type Sources struct {
 	// Members are the zones of each class as served by primaries.
 	Members *transferclass.Members
@@ -56,10 +56,10 @@ type Sources struct {
 	// Servers are those of classes with block bind9, Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones tell which zones are signed; nil: none.
+	// Zones tell which zones are signed, nil for none.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
-	// Keys are those of classes with a provider; nil: no check for conflicts.
+	// Keys are those of classes with a provider. If nil, conflicts are not checked.
 	Keys *transferclass.Keys
 }
 
@@ -91,5 +91,5 @@ func (s Sources) Constructors() map[string]controller.NewProvider {
 	return all
 }
 
-// KindOf returns the kind of a class's provider, zero without a known block.
+// KindOf returns the kind of a class's provider, or the zero Kind without a known block.
 func KindOf(of *v1alpha1.DNSClass) Kind { return Providers[class.ProviderOf(&of.Spec)] }

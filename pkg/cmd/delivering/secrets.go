@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// DirectorySecrets reads files NAMESPACE/NAME/KEY below a directory. "" has no Secrets.
+// DirectorySecrets is a directory with files NAMESPACE/NAME/KEY. "" has no Secrets.
 type DirectorySecrets string
 
 var _ class.Secrets = DirectorySecrets("")

@@ -60,7 +60,7 @@ type Config struct {
 	Reachable func(ctx context.Context)
 }
 
-// Primary binds the port: a taken port ends the program first.
+// Primary binds the port, because a taken port has to end the program first.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,

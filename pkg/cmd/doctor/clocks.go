@@ -17,7 +17,7 @@ const kubeAPIServer = "kube-apiserver"
 // proxiedPod matches the path of a proxied request, answered with the pod's date.
 var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 
-// clocks are by the dates of servers' answers. Safe for concurrent use.
+// clocks compares clocks by the dates in servers' answers. It is safe for concurrent use.
 type clocks struct {
 	sync.Mutex
 	ahead map[string]time.Duration // relative to this machine
@@ -25,7 +25,7 @@ type clocks struct {
 
 func newClocks() *clocks { return &clocks{ahead: map[string]time.Duration{}} }
 
-// note compares a date, in whole seconds, with the middle of the request.
+// note compares the date of an answer, in whole seconds, with the middle of the request.
 func (c *clocks) note(from string, answer *http.Response, asked, answered time.Time) {
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {

@@ -37,7 +37,7 @@ import (
 )
 
 const (
-	// Names of the manifests, used without an APIService.
+	// Names in the manifests, used if there is no APIService.
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 	servingSecret    = "kubizone-apiserver-serving"
@@ -45,11 +45,11 @@ const (
 
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
 
-	// excludedCheck is left out of both paths: etcd-readiness of /readyz is the same. While etcd hangs each takes
-	// two seconds, and a check in progress returns its last result.
+	// excludedCheck is left out of /readyz and /healthz, since etcd-readiness of /readyz is the same. While etcd hangs
+	// each takes two seconds, and a check in progress returns its last result.
 	excludedCheck = "etcd"
 
-	// dialTime bounds a connection whose packets a firewall may drop.
+	// dialTime bounds the connection attempt, since a firewall may drop the packets.
 	dialTime = 3 * time.Second
 
 	maxQuestions = 16
@@ -67,7 +67,7 @@ var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 type facts struct {
 	version    string
 	versionErr error
-	// absent are resources that the server requires and kube-apiserver lacks.
+	// absent are required resources that kube-apiserver lacks.
 	absent    []string
 	absentErr error
 
@@ -102,7 +102,6 @@ type answer struct {
 	err    error               // a path did not answer with checks
 }
 
-// registration returns nil if missing or unreadable.
 func (f *facts) registration(name string) *apiregistrationv1.APIService {
 	for i := range f.registrations {
 		if f.registrations[i].Name == name {
@@ -124,13 +123,12 @@ func (f *facts) byCertManager() bool {
 	return of != nil && of.Annotations["cert-manager.io/inject-ca-from"] != ""
 }
 
-// standalone reports whether the server is kubizone up, by its build metadata.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads both at once: while etcd hangs, each may take seconds.
+// askPaths reads both paths at once: while etcd hangs, each may take seconds.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var texts [2]string
 	var errs [2]error
@@ -148,8 +146,8 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	return answer{from: from, checks: strings.Join(texts[:], "\n"), err: cmp.Or(errs[:]...)}
 }
 
-// collectFacts sends all requests within answerTime. Lists of all objects may continue until ctx ends after a first
-// object in time.
+// collectFacts sends all requests within answerTime. Lists of all objects may continue until ctx ends if a first object
+// came in time.
 func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface,
 	seen *clocks) *facts {
 	f := &facts{}
@@ -217,10 +215,10 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	return f
 }
 
-// notInEvery are resources of kube-apiserver 1.36 and later, not required by the server.
+// notInEvery are not required: only kube-apiserver 1.36 and later have them.
 var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
-// listAbsentResources lists required resources that the cluster lacks: informers would wait forever.
+// listAbsentResources finds absent resources, for which informers would wait forever.
 func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
@@ -299,7 +297,8 @@ func listLacking(ctx context.Context, client kubernetes.Interface, namespace, us
 	return lacks, nil
 }
 
-// collectLeft lists namespaces last, to include new ones. Without a first Zone in time it lists nothing.
+// collectLeft lists namespaces after the objects, to include new namespaces. Without a first Zone in time it lists
+// nothing.
 func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
 	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
 	if _, err := api.Zones(metav1.NamespaceAll).List(inTime, metav1.ListOptions{Limit: 1}); err != nil {
@@ -329,7 +328,7 @@ func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Inter
 	return nil
 }
 
-// askServers queries every address of the service, and every pod through kube-apiserver.
+// askServers queries every address, and every pod through kube-apiserver.
 func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, seen *clocks) []answer {
 	addresses := f.serverAddresses()
 	all := make([]answer, len(addresses)+len(f.pods))

@@ -5,14 +5,14 @@
 //
 // Guarantees:
 //
-//	D1. It changes nothing. An unreadable fact is a WARN, never an OK.
+//	D1. It changes nothing. A fact that cannot be read is a WARN, never an OK.
 //	D2. Every finding but OK has a next step.
-//	D3. The exit code is 1 after a FAIL, 2 if kube-apiserver does not answer; WARN does not count.
-//	D4. The FAIL that explains the others is printed first. Its next step uses helm if helm has the release.
+//	D3. The exit code is 1 after a FAIL, and 2 if kube-apiserver does not answer. A WARN does not count.
+//	D4. The FAIL that explains the others is printed first. If helm has the release, its next step uses helm.
 //	D5. Unanswered requests are abandoned within five seconds, over all checks.
-//	D6. Findings are a function of the facts: collect.go sends requests, judge.go sends none.
+//	D6. Findings are a function of observed facts: collect.go sends all requests, judge.go sends none.
 //
-// Out of scope: zones or records: kubizone fsck checks the stored objects.
+// Out of scope: the stored zones and records, which kubizone fsck checks.
 //
 // Read judge.go first.
 package doctor

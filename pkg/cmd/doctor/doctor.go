@@ -21,9 +21,9 @@ import (
 )
 
 var (
-	// ErrFailed: a check failed.
+	// ErrFailed is returned if a check failed.
 	ErrFailed = errors.New("something is wrong: see CAUSE above")
-	// ErrUnanswered: kube-apiserver did not answer.
+	// ErrUnanswered is returned if kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
 )
 
@@ -36,7 +36,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the result of a check. Next is the next step, empty with OK.
+// Finding is the result of a check. Next is the next step, empty if the status is OK.
 type Finding struct {
 	Check   string
 	Status  Status
@@ -49,9 +49,9 @@ type Finding struct {
 type Depth int
 
 const (
-	// Symptom appears with any cause.
+	// Symptom is a fault that appears with any cause.
 	Symptom Depth = iota - 2
-	// Consequence has another cause, if found.
+	// Consequence is a fault whose cause is another, if found.
 	Consequence
 	// Own is an independent fault.
 	Own
@@ -60,7 +60,7 @@ const (
 )
 
 const (
-	// answerTime bounds all requests but lists of objects.
+	// answerTime bounds all requests except lists of objects.
 	answerTime = 4500 * time.Millisecond
 
 	timeLimit = 30 * time.Second
@@ -87,7 +87,6 @@ changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answe
 	return command
 }
 
-// diagnoseCluster returns ErrFailed after a FAIL, ErrUnanswered without kube-apiserver.
 func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
 	config, _, err := cluster.Client()
 	if err != nil {

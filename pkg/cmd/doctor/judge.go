@@ -24,16 +24,16 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 )
 
-// automanaged labels an APIService that kube-apiserver keeps for a CustomResourceDefinition.
+// automanaged is the label of an APIService that kube-apiserver keeps for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is the lifetime left that shows a missed renewal: leaves are renewed when a third is left.
+// expirySoon is the lifetime below which a renewal was missed: leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// formatCheck is the check of /readyz for an unreadable format of the store (pkg/cmd/apiserver).
+// formatCheck is the check of /readyz for an unreadable format of the store.
 const formatCheck = "format"
 
-// Clock differences for a WARN and a FAIL: TSIG allows five minutes (RFC 8945).
+// Clock differences for a WARN and for a FAIL. TSIG allows five minutes (RFC 8945).
 const (
 	clockWarns = 10 * time.Second
 	clockFails = 5 * time.Minute
@@ -257,7 +257,7 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), day))
 }
 
-// judgeCertificate checks the served certificates, or without reachable addresses the Secret's.
+// judgeCertificate checks the served certificates, or the Secret's if no address can be reached.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
 	chains := map[string][]*x509.Certificate{}
@@ -353,7 +353,6 @@ func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now tim
 	return ok(check, "")
 }
 
-// isMember reports whether the pods make a peer certificate (form ha).
 func (f *facts) isMember() bool {
 	makesIt := func(c corev1.Container) bool { return slices.Contains(c.Args, "peer-certificate") }
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.InitContainers, makesIt) })
@@ -394,8 +393,8 @@ type nextStep struct {
 	alarm       bool // of etcd
 }
 
-// nextByCheck has the most important check first. /healthz reports an alarm of etcd although reads, and so /readyz,
-// may work. An alarm concerns all servers.
+// nextByCheck lists the most important check first. /healthz reports an alarm of etcd even while reads, and so /readyz,
+// work. An alarm concerns all servers.
 var nextByCheck = []nextStep{
 	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
 		"names the members that say so; find the member that differs, replace it as a lost member, and disarm the alarm " +
@@ -408,8 +407,8 @@ var nextByCheck = []nextStep{
 	{"", "the log of the server says why", false},
 }
 
-// judgeReady gives a WARN for failed checks if another server passes all: the failing server restarts, is replaced,
-// or is out of the Service.
+// judgeReady returns a WARN if another server passes all checks: the failing server restarts, is replaced, or is out of
+// the Service.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var failed, unanswered []string
@@ -448,8 +447,8 @@ func (f *facts) judgeReady() Finding {
 	return warn(check, "no server reachable: the Service has no endpoint and no pod runs", "see endpoints")
 }
 
-// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its
-// end: they came from a backup, or the namespace was finalized by force (S8.5).
+// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end, so
+// the objects came from a backup, or the namespace was finalized by force (S8.5).
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {

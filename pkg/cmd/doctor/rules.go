@@ -10,14 +10,14 @@ import (
 
 // Rule is a permission of the server at kube-apiserver.
 type Rule struct {
-	// Namespace "" is the cluster, InstallNamespace that of the server.
+	// Namespace is "" for the cluster, InstallNamespace for the namespace of the server.
 	Namespace string
 	rbacv1.PolicyRule
-	// Purpose is the effect of its absence.
+	// Purpose is the effect of a missing permission.
 	Purpose string
-	// Certificate: not required if a certificate is given.
+	// Certificate is true if a given certificate makes the rule unnecessary.
 	Certificate bool
-	// Peers: only required with several etcd members.
+	// Peers is true if only several etcd members require the rule.
 	Peers bool
 }
 

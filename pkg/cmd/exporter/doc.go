@@ -6,8 +6,8 @@
 // Guarantees:
 //
 //	X1. The zone file is the content of the zone at a single serial, SOA and glue included.
-//	X2. The manifests have no fields of the server: applied to another server they give a zone with the same content
-//	    and hash, and applied again they change nothing.
+//	X2. The manifests have no fields that the server sets. Applied to another server, they give a zone with the same
+//	    content and hash; applied again, they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
 // Out of scope: the content of a zone, which the API has.

@@ -50,7 +50,7 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	if err != nil {
 		return err
 	}
-	var missing error // hides records of other namespaces
+	var missing error // set if records of other namespaces are hidden
 	records, err := listRecords(ctx, client, metav1.NamespaceAll, id)
 	if apierrors.IsForbidden(err) {
 		missing = err
@@ -111,7 +111,7 @@ func (m manifest) asWritten() (map[string]any, error) {
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
-	// The server's label (S6.12), a loaded file's, and kubectl's copy of the object.
+	// Remove the server's label (S6.12), that of a loaded file, and kubectl's copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")

@@ -28,7 +28,7 @@ import (
 const (
 	maxNote = 1024
 	// repeatTime is the time until an Event is repeated. maxEvents bounds the remembered Events of a namespace, and the
-	// namespaces.
+	// number of namespaces.
 	repeatTime, maxEvents = 30 * time.Minute, 1 << 12
 )
 
@@ -52,8 +52,7 @@ type reporter struct {
 	objects   dynamic.Interface
 	events    eventsclient.EventsV1Interface
 	reporting sync.Mutex
-	// recent caches the recent Events of each namespace.
-	recent *cache.LRUExpireCache
+	recent    *cache.LRUExpireCache
 }
 
 // readObject drops managed fields and last-applied configuration, which have former values.
@@ -79,7 +78,7 @@ func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]s
 	case c.Resource.Kind != "crd":
 		return appendTexts(nil, object.Object), nil
 	}
-	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // none in another form
+	endpoints, _, _ := unstructured.NestedSlice(object.Object, "spec", "endpoints") // empty if the form is another
 	return appendTexts(nil, slices.DeleteFunc(endpoints, func(one any) bool {
 		e, _ := one.(map[string]any)
 		kind, _ := e["recordType"].(string)
@@ -103,9 +102,9 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for the object of each candidate: why it is left out, or its Record stays. It returns at
-// once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A
-// recorder of client-go would merge the Events of two names of an object.
+// reportAll writes an Event for the object of each candidate with the reason why it is left out, or its Record stays.
+// It returns at once during another call, and writes at most minShare Events per namespace; later cycles write the
+// rest. A recorder of client-go would merge the Events of two names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return

@@ -70,7 +70,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 type Config struct {
 	externaldns.Mapping
 	Listen, HealthListen netip.AddrPort
-	// Records configures the client of Records, Local that of source objects.
+	// Records configures the client of Records, Local the client of source objects.
 	Records, Local *rest.Config
 	Out            io.Writer
 }
@@ -98,7 +98,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	require(strings.Contains(c.Template, "{namespace}"), "--namespace-template %q: without {namespace} all tenants would share one; "+
 		"write it, as in %s", c.Template, usualTemplate)
 	if c.Local = c.Records; o.Local != "" || c.Cluster != "" {
-		c.Local, err = clientcmd.BuildConfigFromFlags("", o.Local) // without a file that of the pod
+		c.Local, err = clientcmd.BuildConfigFromFlags("", o.Local) // without a file the pod's configuration
 		require(err == nil, "--local-kubeconfig: %w; name a readable kubeconfig of the cluster that external-dns reads", err)
 	}
 	return c, errors.Join(append(wrong, noListen, noHealth, noRecords)...)
@@ -185,7 +185,7 @@ func withoutWaiting(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unwaiting removes Retry-After, on which client-go waits: the next cycle retries.
+// unwaiting removes Retry-After, for which client-go would wait. The next cycle retries.
 type unwaiting struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -36,33 +36,31 @@ import (
 )
 
 const (
-	// workers bounds concurrent requests: writes into a zone share a transaction. restWorkers bounds dry runs after
-	// the answer.
+	// workers bounds concurrent requests, since writes into a zone share a transaction. restWorkers bounds the dry runs
+	// after the answer.
 	workers, restWorkers = 64, 4
-	// minShare is the minimum of verdicts per namespace for which an answer waits.
+	// minShare is the minimum number of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// refusedTime is the lifetime of a refusal, since a rule may change; admittedTime of an admission, until
-	// external-dns sends the change.
+	// refusedTime is the lifetime of a refusal, since a rule may change. admittedTime is the lifetime of an admission,
+	// until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
-// provider serves requests of external-dns in turn.
 type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
 	*reporter
-	// kept is the last list, nil after a change.
 	kept *snapshot
-	// verdicts caches candidates after their dry run.
+	// verdicts caches candidates with the result of their dry run.
 	verdicts *cache.LRUExpireCache
 	user     string
 }
 
 type snapshot struct {
 	existing externaldns.Existing
-	// writable has this cluster's namespaces, true if Records may be written; nil: all.
+	// writable has this cluster's namespaces, with true if Records may be written. nil means all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
@@ -82,8 +80,8 @@ func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
 	return found, nil
 }
 
-// listRecords reads our Records: of all namespaces at once if allowed, else of each namespace with a RoleBinding,
-// which also allows writes.
+// listRecords reads our Records in all namespaces if allowed, else in each namespace with a RoleBinding, which also
+// allows writes.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
 	options := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
@@ -103,7 +101,7 @@ func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1
 		group.Go(func() error {
 			list, err := p.records.Records(namespace.Name).List(groupCtx, options)
 			if apierrors.IsForbidden(err) {
-				return nil // no RoleBinding: no Records of ours
+				return nil // without a RoleBinding there are no Records of ours
 			}
 			lists[i] = list
 			return err
@@ -156,7 +154,6 @@ type adjustment struct {
 	wanted   externaldns.Wanted
 }
 
-// lookUpVerdict returns the candidate after the dry run, unchanged without.
 func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *externaldns.Candidate {
 	if a.existing.NeedsVerdict(c) {
 		if known, ok := p.verdicts.Get(keyOf(a, c)); ok {
@@ -166,8 +163,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs candidates with changes, in turn by namespace. It closes shared when each has had its share:
-// the answer does not wait for the rest of a large namespace.
+// decideAll dry-runs candidates with changes, in turn by namespace. It closes the channel shared when each has had its
+// share: the answer does not wait for the rest of a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -215,8 +212,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly interleaves elements by namespace, and returns the number in the share: up to the median of the
-// namespaces' counts each, at least minShare.
+// orderFairly interleaves elements by namespace, and returns how many are in the share: of each namespace up to the
+// median of all counts, and at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -237,7 +234,7 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	return share
 }
 
-// keyOf is the verdict's input, apart from the zone's rules.
+// keyOf returns the verdict's input, apart from the zone's rules.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.existing.Replaced(c, a.wanted), a.existing[c.Key]) {
@@ -261,8 +258,8 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns a single tenant: a name, a budget, a conflict. nil: the API
-// is unavailable, or rejects this process.
+// readAnswer returns the status of a refusal that concerns a single tenant: a name, a budget, a conflict. It returns
+// nil if the API is unavailable, or rejects this process.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -286,21 +283,21 @@ func readRefusal(err error) string {
 	return cmp.Or(refusal.Messages(refusal.OfStatus(*status)), http.StatusText(int(status.Code)))
 }
 
-// change has the writes for a name of a namespace. Types that replace each other change together.
+// change has the writes for a name in a namespace. Types that replace each other change together.
 type change struct {
 	namespace      string
 	create, update []*externaldns.Candidate
 	remove         []*v1alpha1.Record
 }
 
-// failure is a failed write; of is the candidate, for a deletion made from the Record.
+// failure is a failed write. A candidate of a deletion is made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
-// applyChanges also continues after failures. It returns the refused candidates, and an error only for changes
-// without an answer: external-dns then reports the cycle as failed to all objects.
+// applyChanges continues after failures. It returns the refused candidates, and an error only for changes without an
+// answer: external-dns then reports the cycle as failed to all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
@@ -331,7 +328,7 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	return refused, nil
 }
 
-// refuseAdmitted replaces verdicts after a refused write: the next cycles leave the candidates out.
+// refuseAdmitted replaces verdicts after a refused write.
 func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	reasons := map[string]error{}
 	for _, c := range refused {

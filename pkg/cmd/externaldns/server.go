@@ -19,14 +19,12 @@ import (
 const (
 	// answerTime is below the 15 s after which external-dns exits.
 	answerTime = 9 * time.Second
-	// decideTime bounds the wait for verdicts; later ones serve the next cycle.
+	// decideTime bounds the wait for verdicts. Later verdicts serve the next cycle.
 	decideTime = 7 * time.Second
 	workTime   = 10 * time.Minute
-	// keepTime is the lifetime of a list within a cycle.
-	keepTime = time.Minute
+	keepTime   = time.Minute
 )
 
-// handler serves one request at a time.
 type handler struct {
 	*provider
 	running     context.Context
@@ -37,7 +35,7 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	// external-dns reads the filter once, at its start: later zones must not be missing.
+	// external-dns reads the filter once, at its start. So the filter is empty: later zones must not be missing.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
 	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
@@ -86,7 +84,7 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 }
 
 func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
-	// A late list answers the next request.
+	// A list that was too late answers the next request.
 	if h.kept != nil && h.kept.answered {
 		h.kept = nil
 	}
@@ -104,14 +102,14 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	if err != nil {
 		return err
 	}
-	// With the cache of external-dns' registry, no request for records came before.
+	// If external-dns' registry has a cache, no request for records came before.
 	existing, err := h.readExisting(ctx)
 	if err != nil {
 		return err
 	}
 	a := &adjustment{existing.existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
 	h.AddHolders(a.existing, a.wanted)
-	// Later requests do not wait for verdicts. Those of the last cycle are obsolete.
+	// Later requests do not wait for verdicts, and those of the last cycle are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
 	h.endDeciding = end

@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// errStandalone ends a process that would wait forever.
+// errStandalone replaces an endless wait.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 
@@ -74,7 +74,7 @@ func (c *Config) Run(ctx context.Context) error {
 	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
 		servers.WaitForSync
 	return shell.Run(ctx, func(running, outlasting context.Context) error {
-		// Other errors may pass.
+		// Other errors may be temporary.
 		if _, err := cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
 			err) {
 			return errStandalone
@@ -91,7 +91,6 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-// leaseDuration is the time after which another process may take the Lease.
 const leaseDuration = 15 * time.Second
 
 // primariesAge is the lifetime of the addresses, which each reconcile of a server needs.
@@ -119,7 +118,7 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
-// findPrimaries returns the stable addresses of the hidden primary's Service.
+// findPrimaries returns stable addresses.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
 		return nil, nil

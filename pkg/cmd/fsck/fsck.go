@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
-// ErrDamaged: the report has damage.
+// ErrDamaged is returned if the report has damage.
 var ErrDamaged = errors.New("the store is damaged: see above; keep a copy of it before anything else")
 
 // NewCommand returns the sub-command.

@@ -32,7 +32,7 @@ type rrset struct {
 	rrtype rdata.Type
 }
 
-// entrySets has the RRsets of a zone before and after a write, as Records.
+// entrySets has the RRsets of a zone before and after a write.
 type entrySets map[rrset]*[2]*v1alpha1.Record
 
 // soaFields are shown in a plan: all but the serial.
@@ -73,15 +73,15 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(changes, ", ")
 }
 
-// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are
-// also shown in the parent zone (S6.1 to S6.5).
+// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are also
+// shown in the parent zone (S6.1 to S6.5).
 func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
 		return err
 	}
 	all, cut, own := make(entrySets), make(entrySets), make(map[rrset]bool)
-	above := cmp.Or(write.ZoneAfter, write.ZoneBefore).Status.ParentRef // no write changes it
+	above := cmp.Or(write.ZoneAfter, write.ZoneBefore).Status.ParentRef // which no write changes
 	namespace, object, _ := strings.Cut(write.Zone, "/")
 	for side, s := range snapshots {
 		if s == nil {
@@ -129,8 +129,8 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 	return nil
 }
 
-// readSnapshots reads the content of a Zone, and computes the content after a write, both without the plan's
-// Records. nil: no name, or no change of the content.
+// readSnapshots returns the content of a Zone before and after a write, both without the plan's Records, and nil
+// without a name or a change of the content.
 func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// ErrChanges: an apply would change something.
+// ErrChanges is returned if an apply would change something.
 var ErrChanges = errors.New("an apply would change something")
 
 type planOptions struct {
@@ -41,7 +41,7 @@ const (
 	outputJSON     = "json"
 )
 
-// plannedKinds affect zones. Others are skipped.
+// plannedKinds are the kinds that affect zones. Others are skipped.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {

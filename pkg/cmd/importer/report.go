@@ -26,10 +26,10 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// report is the result of a plan, the JSON of -o json.
+// report is the JSON of -o json.
 type report struct {
 	Zones []*zoneReport `json:"zones,omitempty"`
-	// Others are changes without a zone.
+	// Others are changes of objects without a zone.
 	Others     []load.Change `json:"others,omitempty"`
 	Notes      []note        `json:"notes,omitempty"`
 	Counts     load.Result   `json:"counts"`
@@ -44,13 +44,12 @@ type zoneReport struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// Held is why the zone would be held, "" if not.
+	// Held is the reason why the zone would be held, "" if it would not.
 	Held string `json:"held,omitempty"`
-	// Classes are the classes that deliver the zone; Unknown is why they are unreadable.
+	// Classes are the classes that deliver the zone. Unknown is the reason if they are unreadable.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
 
-	// write is the change of the Zone; nil: none.
 	write *load.Change
 }
 
@@ -162,8 +161,8 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	return nil
 }
 
-// foreseeHold returns why the zone is or would be held, "" if not. A name that other Records keep counts as
-// removed: it may predict a hold too often, never too rarely.
+// foreseeHold returns why the zone is or would be held, "" if it is not. A name that other Records keep counts as
+// removed, so that a hold may be predicted too often, never too rarely.
 func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {

@@ -8,9 +8,9 @@
 //
 //	K1. Precedence as in kubectl: flags, then --kubeconfig, then $KUBECONFIG, then ~/.kube/config, then the
 //	    ServiceAccount of the pod.
-//	K2. A namespace of -n is told apart from that of the context.
+//	K2. The namespace of -n is distinguished from that of the context.
 //
-// Out of scope: the requests of its users.
+// Out of scope: requests.
 //
 // Read kubeconfig.go.
 package kubeconfig

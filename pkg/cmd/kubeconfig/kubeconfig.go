@@ -29,13 +29,13 @@ func NewOptions() *Options {
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags, without -n, and without basic authentication, which kube-apiserver has
-// dropped.
+// AddFlags binds the options to flags, without -n, and without basic authentication, which kube-apiserver no longer
+// has.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// AddFlagsWithoutCluster is for a sub-command with another --cluster.
+// AddFlagsWithoutCluster leaves --cluster to a sub-command with another meaning.
 func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}
@@ -56,7 +56,7 @@ func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
 	flags.Lookup(clientcmd.FlagNamespace).Usage = "namespace to work in; absent: that of the context"
 }
 
-// Namespace returns the value of -n, "" without.
+// Namespace returns the value of -n, or "".
 func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
 // Object parses an argument: NAMESPACE/NAME, or NAME in the namespace of Client.

@@ -5,12 +5,11 @@
 //
 // Guarantees:
 //
-//	L1. Errors and warnings are the server's, in the same words: both call package validation. A Zone gets no warning
-//	    about a name server address or rule in another object of the files.
+//	L1. Errors and warnings are those of the server, in the same words: both call package validation. There is no
+//	    warning about a Zone whose name server address or rule is in another object of the files.
 //	L2. Every object is validated, and any error gives exit code 1.
 //
-// Out of scope: other objects, on which rules, claims and conflicts depend: they need a dry run by the
-// server.
+// Out of scope: rules, claims and conflicts, which depend on other objects, and need a dry run by the server.
 //
 // Read lint.go.
 package lint

@@ -32,8 +32,8 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// ErrRefused: a server would refuse an object.
-var ErrRefused = errors.New("a server refuses the objects with errors above")
+// ErrRefused is returned if a server would refuse an object.
+var ErrRefused = errors.New("a server refuses what is marked as error above")
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
@@ -51,7 +51,7 @@ other objects (rules, claims, hosts that the zone lacks) says kubizone plan. The
 	}
 }
 
-// judges has the server's functions.
+// judges has the server's functions by kind.
 var judges = map[string]func(runtime.Object) (field.ErrorList, []string){
 	"Record":     judgeBy(validation.Record, validation.RecordWarnings),
 	"Zone":       judgeBy(validation.Zone, validation.NewZoneWarnings),
@@ -71,7 +71,7 @@ type linter struct {
 	warnings, passed int
 	// answered has the warnings of Zones that an object of the files resolves.
 	answered map[string]bool
-	// written has the names in the files, zones those of their Zones by object.
+	// written has the names in the files, zones the names of their Zones by object.
 	written load.WrittenNames
 	zones   map[types.NamespacedName]name.Name
 }
@@ -222,7 +222,7 @@ func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	return warnings
 }
 
-// zoneOf returns zero for a Zone outside the files.
+// zoneOf returns the zero name for a Zone outside the files.
 func (l *linter) zoneOf(of *v1alpha1.Record) (zone name.Name) {
 	if ref := of.Spec.ZoneRef; ref != nil {
 		return l.zones[types.NamespacedName{Namespace: cmp.Or(ref.Namespace, of.Namespace), Name: ref.Name}]
@@ -240,8 +240,8 @@ type text string
 
 func (t text) String() string { return string(t) }
 
-// warnOfDots returns the server's warnings about an owner and a host that seem to lack the final dot. Without the
-// zone in the files, its name is the last two labels of an absolute owner.
+// warnOfDots returns the server's warnings about an owner and a host that seem to lack the final dot. If the files lack
+// the zone, its name is taken as the last two labels of an absolute owner.
 func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Record) (warnings []string) {
 	owner, zone := of.Spec.DomainName, l.zoneOf(of)
 	in := cmp.Or(zone, name.Root)

@@ -29,7 +29,7 @@ import (
 // ErrNo is returned for the answer no.
 var ErrNo = errors.New("the answer is no: see above")
 
-// timeoutSeconds bounds a completion: a shell waits.
+// timeoutSeconds bounds a completion, for which a shell waits.
 const timeoutSeconds = 2
 
 type question struct {
@@ -39,7 +39,7 @@ type question struct {
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
-// makeCommand adds flags, with ofView also --view, and runs ask.
+// makeCommand adds flags, and --view if ofView is true. The command runs the function ask.
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	ask func(context.Context, *search, []string, io.Writer) error) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())

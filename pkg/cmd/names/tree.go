@@ -112,7 +112,7 @@ func (n *node) title() string {
 	return cmp.Or(n.zone.Status.FQDN, n.zone.Spec.DomainName)
 }
 
-// printZones takes "" for all zones.
+// printZones prints the zone "of", or all zones for "".
 func (t *tree) printZones(of string, out io.Writer) error {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
@@ -170,7 +170,6 @@ func readyOf(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// countRecords has the highest number first.
 func countRecords(of map[string]int) string {
 	namespaces := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], cmp.Compare(a, b)) })
 	var counts []string

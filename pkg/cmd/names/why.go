@@ -73,7 +73,7 @@ func (t *trace) note(verdict, what, format string, args ...any) {
 	t.steps = append(t.steps, step{verdict, text.String()})
 }
 
-// noteCondition: False fails, a missing condition is unknown.
+// noteCondition counts False as failed, and a missing condition as unknown.
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
 	if c == nil {
@@ -85,7 +85,6 @@ func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind s
 	return verdict == stepOK
 }
 
-// followRecord ends at the first step without successors.
 func (t *trace) followRecord(ctx context.Context) error {
 	r := t.record
 	if !t.noteCondition("rule", r.Status.Conditions, v1alpha1.ConditionAdopted) || r.Status.ZoneRef == nil {

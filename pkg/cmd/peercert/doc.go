@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peercert is kubizone peer-certificate, which creates the certificates of etcd members that run in servers,
+// Package peercert is kubizone peer-certificate: it creates the certificates of etcd members that run in API servers,
 // and keeps them in a Secret.
 //
 // Guarantees:
@@ -11,7 +11,7 @@
 //	    is never renewed by itself: running members would not trust the new authority.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
-// Out of scope: etcd, and runs before the server, in a separate container.
+// Out of scope: etcd. The command runs before the server, in a separate container.
 //
 // Read peercert.go.
 package peercert

@@ -33,7 +33,7 @@ const (
 	authorityCert = corev1.ServiceAccountRootCAKey
 	authorityKey  = "ca.key"
 
-	// attempts bounds the retries after other members' writes of the Secret.
+	// attempts bounds the retries after other members have written the Secret.
 	attempts       = 10
 	requestTimeout = time.Minute
 )
@@ -109,7 +109,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	if err != nil {
 		return fmt.Errorf("--secret %s: %w", o.Secret, err)
 	}
-	// The certificate comes last: it implies the others.
+	// The certificate comes last: if it exists, so do the other files.
 	for _, name := range []string{authorityCert, corev1.TLSPrivateKeyKey, corev1.TLSCertKey} {
 		if err := pki.WriteFile(filepath.Join(o.Dir, name), data[name]); err != nil {
 			return fmt.Errorf("--dir: %w", err)
@@ -118,7 +118,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	return nil
 }
 
-// ensureSecret creates or renews the Secret if due (K1, K2).
+// ensureSecret keeps K1 and K2.
 func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
 	namespace, name, _ := strings.Cut(o.Secret, "/")
 	secrets := getter.Secrets(namespace)

@@ -50,9 +50,9 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// SecretsDir is "" for the cluster's Secrets.
+	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string
-	// Service leads secondaries here; zero: NOTIFY does not wait.
+	// Service leads secondaries to this process. If zero, NOTIFY does not wait.
 	Service types.NamespacedName
 	// Warnings are only printed.
 	Warnings []string

@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process is the shell of sub-commands that work on zones apart from the API server: probes, metrics, and
-// the order of start and end.
+// Package process runs sub-commands that work on zones apart from the API server, with probes, metrics, and an order of
+// start and end.
 //
-// Guarantees: (1) /livez answers while the process runs, /readyz tells whether it works or could; both need no
-// credentials and name no zone. /metrics has only the metrics of this run. (2) Work begins when every zone is read;
-// the wait is logged. (3) Reading continues until the work has ended. (4) A run that was told to end returns nil.
+// Guarantees: (1) /livez answers while the process runs, /readyz tells whether it works or could work. Both need no
+// credentials and name no zone. /metrics has only the metrics of this run. (2) Work begins when every zone is read; the
+// wait is logged. (3) Reading continues until the work has ended. (4) A run that was told to end returns nil.
 //
-// Out of scope: the work.
+// Out of scope: the work itself.
 //
 // Read process.go.
 package process

@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// errLost ends a process that lost the Lease: its caches may lack writes of the next holder.
+// errLost is returned after the loss of the Lease: the caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
 // Lease elects the working process.
@@ -28,8 +28,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease waits for the Lease and works while holding it. The release follows the end of the work: the next
-// holder must not begin while calls are in flight.
+// WorkWithLease waits for the Lease and calls work while holding it. It releases the Lease after the end of work, since
+// the next holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()

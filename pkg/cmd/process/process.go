@@ -45,13 +45,13 @@ type Process struct {
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones; nil: the work needs none.
+	// Feed reads zones, nil if the work needs none.
 	Feed *fromapi.Source
-	// Client tests whether the API answers; nil: Feed's.
+	// Client tests whether the API answers. If nil, Feed's client is used.
 	Client rest.Interface
-	// WaitFirst waits for everything but zones; nil: nothing.
+	// WaitFirst waits for everything but zones; nil means nothing.
 	WaitFirst func(ctx context.Context) error
-	// Unready returns why the process is not ready after the begin of the work, else ""; nil: always ready.
+	// Unready returns why the process is not ready after the begin of the work, or "". If nil, it is always ready.
 	Unready func() string
 
 	out    io.Writer
@@ -87,8 +87,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits until all is read, and works until ctx ends, then returns nil. It returns an
-// error if a necessary part ends before. running ends with ctx, outlasting after the work.
+// Run starts the informers, waits until all is read, calls work until ctx ends, and then returns nil. It returns an
+// error if a necessary part ends before. The context running ends with ctx, outlasting ends after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -131,7 +131,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: the API's error, once per reason, because informers retry
+// reportWaiting prints why the work has not begun: first the API's error, once per reason, because informers retry
 // silently, then the missing zones.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var message string
@@ -163,7 +163,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones reads zones last: the rest may determine which are wanted.
+// readZones reads zones last: the rest may determine which zones are wanted.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {
@@ -191,7 +191,7 @@ func (p *Process) newHandler() http.Handler {
 		return p.Unready()
 	}
 	mux := http.NewServeMux()
-	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes the second
+	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes /healthz
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

@@ -29,8 +29,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController delivers the zones from the server's views, and has the primary serve the classes, without leader
-// election: the process is single.
+// startController delivers the zones from the server's views, and makes the primary serve the classes, without leader
+// election, since there is a single process.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")
@@ -47,7 +47,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// Nothing waits for them.
+	// Nothing waits for these informers.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	agents := agents.New(secrets)
@@ -104,7 +104,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Before, the names in use are unknown.
+		// Before that, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

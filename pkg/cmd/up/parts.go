@@ -13,7 +13,7 @@ import (
 // parts are in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed receives the first error of a part not stopped by us.
+	// failed receives the first error of a part that was not stopped by stop.
 	failed chan error
 	once   sync.Once
 }
@@ -27,8 +27,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop. The part gets the values of ctx but not its end, which would break the order
-// (U4).
+// startPart runs a part until stop. The part gets the values of ctx, but not its end, which would break the order (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -64,7 +63,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns the error of do, or earlier the failure of a part or the cause of the end of ctx.
+// runDuring returns the error of do, or an earlier failure of a part or cause of the end of ctx.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

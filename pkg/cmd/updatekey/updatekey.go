@@ -40,7 +40,7 @@ type options struct {
 	// patterns, types, view and transfer go into the UpdateKey; reader is the primary's ServiceAccount.
 	patterns, types        []string
 	view, transfer, reader string
-	// secretsDir has the Secrets of kubizone up; "": the cluster's.
+	// secretsDir has the Secrets of kubizone up. "" means Secrets of the cluster.
 	secretsDir           string
 	format, server, zone string
 }
@@ -62,7 +62,7 @@ func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.
 	return api, core, at, err
 }
 
-// step creates an object; remove undoes it after a later refusal.
+// step creates an object. remove undoes it after a later refusal.
 type step struct {
 	what         string
 	make, remove func() error

@@ -6,14 +6,15 @@
 // Guarantees:
 //
 //  1. Nothing is changed without --repair. Any difference or missing answer is an error.
-//  2. Every server of a flag and of the zone's Deliveries has a line. A server without a query has a question mark, is
-//     never current, and causes an error.
+//  2. Every server of a flag and of the zone's Deliveries has a line. A server that was not queried has a question
+//     mark, is never current, and causes an error.
 //  3. Queries to a class's server are signed with the key of the class, if the user may read the key. No key is
 //     printed.
-//  4. Servers are compared with the delivered zone: an unsettled zone as of status.settledSerial, which is printed.
+//  4. Servers are compared with the delivered zone. If the zone is unsettled, that is the content at
+//     status.settledSerial, which is printed.
 //  5. A server that is ahead is compared once more, in case the zone has changed.
 //
-// Out of scope: how to compare answers, which is in pkg/verify.
+// Out of scope: the comparison of answers, which is in pkg/verify.
 //
 // Read verify.go, then deliveries.go.
 package verify

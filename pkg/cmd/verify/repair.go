@@ -23,14 +23,13 @@ import (
 // FieldManager is the field manager of the request.
 const FieldManager = "kubizone-verify"
 
-// ErrNotRepaired: not every class has repaired the zone.
+// ErrNotRepaired is returned if a class has not repaired the zone.
 var ErrNotRepaired = errors.New("not every class repaired the zone: see above")
 
 const repairTime = 2 * time.Minute
 
 const repairPoll = 250 * time.Millisecond
 
-// requestRepair waits until each Delivery is repaired.
 func (r *run) requestRepair(ctx context.Context) error {
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	annotations := map[string]string{v1alpha1.AnnotationVerifyRequestedAt: request}

@@ -37,9 +37,9 @@ import (
 )
 
 var (
-	// ErrDifferent: a server differs.
+	// ErrDifferent is returned if a server differs.
 	ErrDifferent = errors.New("not every server has what the zone contains")
-	// ErrUnanswered: no server differs, but not all answer.
+	// ErrUnanswered is returned if no server differs, but not all answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
@@ -65,7 +65,7 @@ func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Ou
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
-	// kubectl's --server is the API's.
+	// kubectl's --server is that of the API.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
 		"the first one signs questions to a --name-server, and to servers of classes whose key cannot be read, "+
@@ -187,7 +187,7 @@ type run struct {
 	client  versioned.Interface
 	secrets class.Secrets
 	id      types.NamespacedName
-	// key is that of --tsig-key-file; keys caches the keys of classes.
+	// key is that of --tsig-key-file, keys caches the keys of classes.
 	key       *transfer.Key
 	keys      map[v1alpha1.SecretReference]*transfer.Key
 	servers   []asked
@@ -252,7 +252,7 @@ func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 
 type delivered struct {
 	*verify.Zone
-	// newest and why are of an unsettled zone.
+	// newest and why are set for an unsettled zone.
 	newest serial.Serial
 	why    string
 }
@@ -268,7 +268,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
-	// Read after the entries: an older settledSerial proves them unsettled.
+	// Read the Zone after the entries: an older settledSerial then proves that the entries are unsettled.
 	zones := r.client.KubizoneV1alpha1()
 	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {

@@ -462,7 +462,8 @@ func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 		}
 	}
 	state := &m.State
-	state.Zone, state.Target, state.Serial, state.Hash, state.Intent = inherited.Zone, inherited.Target, inherited.Serial, inherited.Hash, &intent
+	state.Zone, state.Target, state.Serial, state.Hash = inherited.Zone, inherited.Target, inherited.Serial, inherited.Hash
+	state.Intent = &intent
 }
 
 func nameTaken(zone name.Name) *delivery.Error {

@@ -59,7 +59,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	again := map[delivery.RRsetKey]bool{}
 	for _, key := range lost {
 		again[key] = true
-		m.refused.unlisted[key] = delivery.Errorf(delivery.ReasonServerError, "the provider does not have it any more; it is delivered again")
+		m.refused.unlisted[key] = delivery.Errorf(delivery.ReasonServerError,
+			"the provider does not have it any more; it is delivered again")
 	}
 	others := slices.DeleteFunc(m.refused.remaining, func(key delivery.RRsetKey) bool { return again[key] })
 	m.refused.remaining = slices.Concat(lost, others)

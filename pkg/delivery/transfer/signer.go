@@ -308,8 +308,8 @@ func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.S
 	if from := z.signers[s.Signer]; from != nil {
 		for _, one := range slices.Backward(from.matches) {
 			if one.remote == observed {
-				return seen{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d", observed, s.Signer,
-					one.local)}
+				return seen{serial: one.local, note: fmt.Sprintf("its serial %d is that of %s, which has the data of %d",
+					observed, s.Signer, one.local)}
 			}
 		}
 	}

@@ -129,7 +129,8 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 
 // changeZone plans a step of z that replaces the record's contribution (ask.Before) by its contribution at p. If p is
 // nil, the record leaves z. home is the record's zone, nil for none.
-func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (*law.Plan, *law.Refusal) {
+func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
+	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
 	if b := d.ask.Before; b != nil && (p == nil || current != nil) { // else in no zone, or in a removed one
 		x.removed = &b.Contribution

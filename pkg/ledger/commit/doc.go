@@ -20,6 +20,6 @@
 // Out of scope: the meaning of a plan, the clients and cascades behind writes, and the processing of outbox items.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, set.go, lock.go, errors.go, owed.go, write.go and types.go. A file uses only files after it,
+// answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files after it,
 // except that the queue calls commitGroups, and batch in types.go has the writes.
 package commit

@@ -21,7 +21,7 @@ type arrivals struct {
 
 type arrival struct {
 	host, data string
-	at         time.Time // zero: not yet
+	at         time.Time // zero until then
 }
 
 func newArrivals() *arrivals {
@@ -96,7 +96,7 @@ func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.elapsed...), q)
 }
 
-// breath precedes a lone change: longer than a program's pause between NOTIFYs or transfers.
+// breath precedes a lone change. It is longer than a program's pause between NOTIFYs or transfers.
 const breath = 300 * time.Millisecond
 
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
@@ -130,7 +130,7 @@ func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// changeSteadily counts the delay by earlier changes: clients do not slow down with the server.
+// changeSteadily includes the delay caused by earlier changes, since clients do not slow down with the server.
 func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

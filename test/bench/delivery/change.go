@@ -39,7 +39,7 @@ const (
 
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries, by class, and ownKey of an UpdateKey.
+// Keys of the secondaries by class, and ownKey, the key of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
@@ -191,7 +191,6 @@ func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 // journalOnly turns off Knot's zone files: Knot syncs the journal to disk, as etcd its log.
 var journalOnly = []string{"zonefile-sync: -1"}
 
-// runRounds begins each round with a different arm.
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
 	for _, a := range arms {
 		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {

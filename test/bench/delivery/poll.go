@@ -15,7 +15,7 @@ import (
 
 const (
 	pollEvery = time.Millisecond
-	// pollMost bounds parallel queries, for the longest waiting changes: more would be load.
+	// pollMost bounds parallel queries, for the longest waiting changes: more queries would be load.
 	pollMost  = 8
 	pollAgain = 100 * time.Millisecond
 )

@@ -19,12 +19,12 @@ type plan struct {
 	Time   time.Duration
 	// Zone is the number of records in a changing zone.
 	Zone int
-	// Lone changes are sequential; Steady are due at Rate a second, regardless of earlier ones.
+	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
-	// Writes of a round by each way of measureUpdates.
+	// Writes are those of a round by each way of measureUpdates.
 	Writes int
-	// Kubizone is the measured program's path; empty: built first.
+	// Kubizone is the measured program's path; empty means built first.
 	Kubizone string
 }
 

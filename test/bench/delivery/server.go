@@ -191,7 +191,6 @@ func (u *server) fillZone(ctx context.Context, object string, n int) error {
 	return err
 }
 
-// changeRecord sends a single request, like `kubectl patch`.
 func (u *server) changeRecord(ctx context.Context, object string, i int, data string) error {
 	_, err := u.api.Records(namespace).Patch(ctx, recordObject(object, i), types.MergePatchType, []byte(`{"spec":{"rdata":"`+data+`"}}`), metav1.PatchOptions{})
 	return err

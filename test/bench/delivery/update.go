@@ -66,7 +66,7 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 	})
 }
 
-// callers is a namespace's maximum in flight and waiting (S13.9); beyond is SERVFAIL.
+// callers is a namespace's maximum in flight and waiting (S13.9). Further messages get SERVFAIL.
 const callers = 64
 
 func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error {
@@ -134,7 +134,7 @@ func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error
 	return nil
 }
 
-// measureFlood compares a tenant's writes alone and beside another's floodRate messages a second.
+// measureFlood compares a tenant's writes alone and beside another tenant's floodRate messages a second.
 func (u *server) measureFlood(ctx context.Context, writes, round int, send func(ctx context.Context, host string) error,
 	into *figures.Results) error {
 	p99 := map[string]float64{}

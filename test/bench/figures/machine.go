@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Callers runs f for 0 … n-1 by parallel callers, and returns each call's duration and that of all.
+// Callers calls f for 0 … n-1 by parallel callers, and returns the duration of each call and of all calls together.
 func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -47,13 +47,13 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return elapsed, total, nil
 }
 
-// Quantile is in milliseconds, and sorts elapsed.
+// Quantile returns a quantile in milliseconds. It sorts took.
 func Quantile(elapsed []time.Duration, q float64) float64 {
 	slices.Sort(elapsed)
 	return elapsed[min(len(elapsed)-1, int(q*float64(len(elapsed))))].Seconds() * 1e3
 }
 
-// Resident reads "VmRSS" or "VmHWM" of /proc/<pid>/status, in bytes.
+// Resident reads "VmRSS" or "VmHWM" from /proc/<pid>/status, in bytes.
 func Resident(pid int, what string) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -68,7 +68,7 @@ func Resident(pid int, what string) (uint64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s", pid, what)
 }
 
-// clockTicks a second is the unit of proc_pid_stat(5), on every Linux of Go.
+// clockTicks is the number of units per second in proc_pid_stat(5), on every Linux of Go.
 const clockTicks = 100
 
 // CPU reads a process's CPU time from /proc/<pid>/stat, to a hundredth of a second.

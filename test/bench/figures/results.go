@@ -94,7 +94,6 @@ func (r *Results) Write(file string) error {
 	return f.Close()
 }
 
-// roundDigits keeps four digits.
 func roundDigits(v float64) float64 {
 	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // always parses
 	return out
@@ -125,7 +124,7 @@ func Read(file string) (*Results, error) {
 	}
 }
 
-// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl, and with keep to
+// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl, and if keep is true also to
 // dir/kept.jsonl.
 func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")

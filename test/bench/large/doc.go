@@ -1,14 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command large measures the growth of a server, `kubizone up`: one zone of a thousand to a million records, and many
-// zones of ten.
+// Command large measures how a server (`kubizone up`) grows, with a zone of a thousand to a million records, and with
+// many zones of ten records.
 //
-// Guarantees: (1) Measured data was written through law and ledger, and is kept between runs, compacted; a server
-// gets a copy. (2) Writes in a big zone alternate with writes in the smallest, with both servers running. (3) A
-// single command makes the tables of docs/performance.md.
+// Guarantees: (1) Measured data was written through the API's rules and ledger. It is kept between runs, compacted, and
+// each server gets a copy. (2) Writes in a big zone alternate with writes in the smallest, with both servers running.
+// (3) A single command makes the tables of docs/performance.md.
 //
-// Out of scope: other software: ../cluster and ../delivery do.
+// Out of scope: other software, which ../cluster and ../delivery measure.
 //
 // Read main.go first, then growth.go.
 package main

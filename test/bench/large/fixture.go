@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// In every store: the zone of many records, with rules for the tenant, and a neighbour's.
+// Every store has the zone of many records, with rules for the tenant, and a neighbour's zone.
 const (
 	owner     = "platform"
 	tenant    = "tenant"
@@ -141,7 +141,6 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 			if _, err := s.CreateZone(z); err != nil {
 				return err
 			}
-			// In parallel: a batch.
 			_, _, err := figures.Callers(ctx, 10, 10, func(ctx context.Context, j int) error {
 				return record(ctx, namespace, z.Name, fmt.Sprintf("%s-r%d", z.Name, j), fmt.Sprintf("r%d", j), 10*i+j)
 			})
@@ -152,7 +151,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 		return err
 	}
 	printLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
-	// A store that has run for a while owes nothing.
+	// A store that has run for a while has no pending work.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		pending := int64(0)
 		for _, room := range []string{"outbox", "debts"} {

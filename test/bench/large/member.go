@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd in this process for filling, without fsync: after a power failure, the store is filled again.
+// member is an etcd in this process to fill a store, without fsync: after a power failure, the store is filled again.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client
@@ -59,13 +59,13 @@ func (m *member) stop() {
 	m.server.Close()
 }
 
-// writeSnapshot writes the store, compacted and defragmented, as after a while.
+// writeSnapshot writes the store, compacted and defragmented.
 func (m *member) writeSnapshot(ctx context.Context, path string) (err error) {
 	now, err := m.client.Client.Get(ctx, "compact")
 	if err != nil {
 		return err
 	}
-	// Once: each compaction reads the whole store.
+	// Compact only once, since each compaction reads the whole store.
 	if _, err := m.client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".heap"), profile, 0o644)
 }
 
-// measureCPU divides by n, in µs and a count.
+// measureCPU returns µs and a count, divided by n.
 func (s *server) measureCPU(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
 	before, err := s.measureMemory(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ var reads = []struct {
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", readEntries}, {"axfr", transferZone}}
 
-// measureReads also stops halfway, to measure the memory for such a reader.
+// measureReads also stops halfway, to measure the memory that such a reader costs.
 func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
@@ -50,7 +50,7 @@ func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *s
 		r.Add(nameFigure(n, way.what), "s", elapsed.Seconds())
 		r.Add(nameFigure(n, way.what+" CPU"), "µs", cpu)
 		r.Add(nameFigure(n, way.what+" allocations"), "", mallocs)
-		for range 3 { // the server's other work is not the reader's
+		for range 3 { // the server's other work must not count
 			before, err := s.measureMemory(ctx)
 			if err != nil {
 				return err
@@ -91,7 +91,7 @@ func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// transferZone counts records by the message headers (RFC 5936 §2.2): parsing would take most of the time.
+// transferZone counts records by the message headers (RFC 5936 §2.2), since parsing would take most of the time.
 func transferZone(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {

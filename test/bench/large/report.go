@@ -87,7 +87,6 @@ func (r report) printReport(out io.Writer) {
 	r.Targets(out, targets, nil)
 }
 
-// perRecord prints the cost of another record, from the largest and the smallest size.
 func (r report) perRecord(out io.Writer) {
 	small, large := r.plan.Sizes[0], r.plan.Sizes[len(r.plan.Sizes)-1]
 	var table [][]string

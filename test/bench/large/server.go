@@ -57,7 +57,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 		return nil, err
 	}
 	s.process = exec.Command(p.Program, "up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String())
-	// A new session: Linux divides a busy machine between sessions.
+	// A new session, because Linux divides a busy machine between sessions.
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := s.process.StdoutPipe()
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 	return s, nil
 }
 
-// waitForRecords waits until the server's own controller has listed all records, after ready: no write's cost.
+// waitForRecords waits until the server's own controller has listed all records, which is no write's cost.
 func (s *server) waitForRecords(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		got, err := s.readCounter(ctx, `apiserver_init_events_total{group="kubi.zone",resource="records"}`)
@@ -139,7 +139,6 @@ func (s *server) stop() {
 	}
 }
 
-// endServer also removes the files: gigabytes at a million records.
 func (s *server) endServer() {
 	s.stop()
 	_ = os.RemoveAll(s.dir)

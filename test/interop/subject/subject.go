@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Loopback is allowed to transfer.
+// Loopback has the addresses that may transfer.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
 // Outside is a loopback address not in Loopback.
@@ -108,7 +108,7 @@ func readSOA(rr zonefile.RR) (content.Header, serial.Serial, error) {
 	}, serial.Serial(n[0]), nil
 }
 
-// Step returns the step that removes and adds rows, new RRsets with a TTL of 300 s.
+// Step returns the journal step that removes and adds rows. New RRsets have a TTL of 300 s.
 func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) content.Step {
 	t.Helper()
 	type key struct {
@@ -165,7 +165,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is for peers from classes, and keeps a configured address.
+// StartClasses is Start for peers from classes, and keeps a configured address.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})

@@ -117,7 +117,7 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are an aggregated server's rights for admission, flow control and namespaces, beside
+// delegated are the rights of an aggregated server for admission, flow control and namespaces, beside
 // extension-apiserver-authentication-reader and system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
@@ -261,8 +261,8 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, later than condition
-// Established.
+// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which is later than the
+// condition Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -321,8 +321,8 @@ func checkDefinitions(ctx context.Context, client dynamic.Interface, found disco
 	return nil
 }
 
-// ServingHosts are of an aggregated server's certificate: kube-apiserver verifies the Service's name, direct clients
-// the address.
+// ServingHosts returns the hosts of an aggregated server's certificate: kube-apiserver verifies the Service's name,
+// direct clients the address.
 func ServingHosts() []string {
 	return []string{ServerName + "." + InstallNamespace + ".svc", "localhost", "127.0.0.1"}
 }

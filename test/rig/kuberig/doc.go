@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver`. Linking
-// Kubernetes' clients and etcd costs each test binary seconds: hence not in rig.
+// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver`. It is apart
+// from rig, because linking Kubernetes' clients and etcd costs each test binary seconds.
 //
 // Guarantees, beside those of package rig:
 //
 //  1. Start functions return when the server is ready.
 //  2. A tenant has exactly the rights that a test grants.
 //
-// Out of scope: the code under test, and imports none: subject and judge share no code.
+// Out of scope: the code under test, which is not imported: subject and judge share no code.
 //
 // Read kube.go first, then server.go.
 package kuberig

@@ -27,8 +27,8 @@ type Etcd struct {
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close, without TLS and without fsync: a killed process loses nothing, and the
-// rig simulates no power failure.
+// StartEtcd runs a member on dir until Close, without TLS and without fsync: a killed process loses nothing, and no
+// power failure is simulated.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{})
 }

@@ -28,11 +28,11 @@ import (
 // FrontProxyName is the only common name accepted in kube-apiserver's front-proxy certificate.
 const FrontProxyName = "front-proxy-client"
 
-// controllers handle aggregated resources, and need no node.
+// controllers are those that handle aggregated resources, and need no node.
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
-// sparing saves the tenth of CPU time that Kubernetes' programs spend on garbage.
+// sparing saves the tenth of CPU time that Kubernetes' programs would spend on garbage.
 var sparing = []string{"GOGC=400"}
 
 type KubeConfig struct {
@@ -234,7 +234,7 @@ func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
-// Admin is of group system:masters, without rate limits. The caller may change the copy.
+// Admin is a copy of a configuration of group system:masters, without rate limits.
 func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
 
 func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
@@ -268,7 +268,6 @@ func (k *Kube) writeKubeconfig(name string, who *clientcmdapi.AuthInfo) (*rest.C
 	return ClientConfig(k.kubeconfigPath(name))
 }
 
-// writeKubeconfigIn: namespace is the context's; empty: default.
 func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["rig"] = &clientcmdapi.Cluster{Server: k.URL(), CertificateAuthorityData: k.ClusterCA.PEM}
@@ -293,7 +292,7 @@ func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause leaves connections open and unanswered.
+// Pause stops kube-apiserver, with open and unanswered connections.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }

@@ -22,13 +22,13 @@ import (
 type ServerConfig struct {
 	Program string // path of the kubizone binary
 	Kube    *Kube
-	// Kubeconfig is from Kube.Delegate.
+	// Kubeconfig is that of Kube.Delegate.
 	Kubeconfig string
-	// Etcd is the replicas' endpoint; empty: an embedded member in the server's directory.
+	// Etcd is the replicas' endpoint. If empty, the server runs a member in its directory.
 	Etcd string
-	// Addr zero is a free loopback port.
+	// Addr is a free loopback port if zero.
 	Addr netip.AddrPort
-	// Serving zero is from the cluster's authority, for ServingHosts.
+	// Serving is the certificate, if zero from the cluster's authority, for ServingHosts.
 	Serving rig.Pair
 	Args    []string // further flags
 	Env     []string // KEY=value, beside this process's
@@ -42,8 +42,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer returns when ready. The caller calls Stop, Kill or Close. Without Etcd, a restart on the same dir has
-// the old data.
+// StartServer returns when the server is ready. The caller calls Stop, Kill or Close. Without Etcd, a restart on the
+// same dir has the old data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -92,14 +92,14 @@ func (s *Server) Rotate(serving rig.Pair) error {
 	return err
 }
 
-// URL is not the aggregator's.
+// URL is the server's, not the aggregator's.
 func (s *Server) URL() string { return "https://" + s.Addr.String() }
 
 func (s *Server) makeAnonymousConfig() *rest.Config {
 	return &rest.Config{Host: s.URL(), TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.ClusterCA.PEM}}
 }
 
-// Direct bypasses the aggregator.
+// Direct returns a configuration that bypasses the aggregator.
 func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	config, err := ClientConfig(kubeconfig)
 	if err == nil {

@@ -300,7 +300,7 @@ func (c *container) inRoot(target string) string {
 	return filepath.Join(c.findRoot(), target)
 }
 
-// A busy mount goes with the last process.
+// A busy mount disappears with the last process.
 func (c *container) unmountAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// nodeEnv marks the namespaces' first process; the value is a furniture in JSON.
+	// nodeEnv marks the namespaces' first process. The value is a furniture in JSON.
 	nodeEnv = "KUBIZONE_TEST_NODE"
-	// hostAddress is the node's in the pod network.
+	// hostAddress is the address of the node in the pod network.
 	hostAddress = "10.0.0.1"
 	gateway     = "169.254.1.1"
 )
@@ -122,7 +122,6 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 	return 1, nil
 }
 
-// furnishNode sets up network and directories. The namespaces clean up.
 func furnishNode(reported string) error {
 	if err := json.Unmarshal([]byte(reported), &here); err != nil {
 		return err
@@ -149,12 +148,12 @@ func furnishNode(reported string) error {
 			return err
 		}
 	}
-	// Packets to Services leave by host0 until translated: a bridge without ports accepts any.
+	// Packets to Services leave by host0 until they are translated: a bridge without ports accepts any packet.
 	return setNetwork("", "link set lo up", "link add host0 type bridge", "link set host0 up",
 		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
 }
 
-// An empty name is the node's namespace.
+// An empty name means the node's own namespace.
 func setNetwork(namespace string, commands ...string) error {
 	program, err := rig.Find("ip", "apt-get install iproute2")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// impatience bounds the interval for a container not ready yet, as in a kubelet.
+// impatience bounds the interval for a container that is not ready yet, as in a kubelet.
 const impatience = 500 * time.Millisecond
 
 func (c *container) probeProcess(ctx context.Context, process *rig.Process) {
@@ -80,7 +80,7 @@ func (c *container) waitAndProbe(ctx context.Context, of *corev1.Probe, pause ti
 	return c.probeOnce(ctx, of) == nil
 }
 
-// Like a kubelet, without verifying certificates.
+// probes verifies no certificates, like a kubelet.
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {

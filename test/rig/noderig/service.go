@@ -103,7 +103,7 @@ func (n *Node) makeRules() (string, error) {
 	chain := func(name, hook string, rules ...string) string {
 		return fmt.Sprintf("chain %s {\n%s\n%s\n}\n", name, hook, strings.Join(rules, "\n"))
 	}
-	// A packet still to a Service here has no ready pod.
+	// A packet still addressed to a Service has no ready pod.
 	reject := "ip daddr " + serviceRange + " reject"
 	return "table ip services\ndelete table ip services\ntable ip services {\n" +
 		chain("translated", "", translated...) +
@@ -142,7 +142,7 @@ func (n *Node) listEndpoints(service *corev1.Service, port string) (ready []neti
 	return slices.Compact(ready), nil
 }
 
-// serveNames serves only NAME.NAMESPACE.svc.cluster.local; for a headless Service the ready pods.
+// serveNames answers only for NAME.NAMESPACE.svc.cluster.local, for a headless Service with the ready pods.
 func (n *Node) serveNames() error {
 	answer := dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
 		reply := new(dns.Msg).SetRcode(question, dns.RcodeNameError)

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// missing: a pod waits for this object, or key of an object.
+// missing is the error for a missing object, or key of an object.
 type missing struct{ what string }
 
 func (m *missing) Error() string { return m.what + " is missing" }
@@ -67,7 +67,7 @@ func (p *pod) syncVolumes() error {
 	return nil
 }
 
-// file of a volume. Only the container's user reads a token, regardless of the volume's mode.
+// file is a file of a volume. Only the container's user reads a token, regardless of the volume's mode.
 type file struct {
 	data  []byte
 	token bool

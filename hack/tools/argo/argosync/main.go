@@ -1,10 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command argosync syncs manifests like an Application of Argo CD, with Argo CD's engine. Objects in the namespace
-// with the label app that are not in the manifests are pruned, in the engine's order. With -health, a program such as
-// argohealth judges objects: it reads JSON and prints "KIND/NAME STATUS: MESSAGE". The command prints a line for each
-// result.
+// Command argosync syncs manifests like an Application of Argo CD, with Argo CD's engine. Objects in the namespace that
+// have the label app and no manifest are pruned, in the engine's order. With -health, a program such as argohealth
+// judges objects: it reads JSON and prints "KIND/NAME STATUS: MESSAGE". The command prints a line for each result.
 package main
 
 import (
@@ -33,7 +32,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// label marks the objects of an Application, as in application.instanceLabelKey.
+// label marks the objects of an Application, by application.instanceLabelKey.
 const label = "app"
 
 var (
@@ -96,7 +95,7 @@ func run(ctx context.Context, files []string) error {
 	return failed
 }
 
-// Like Argo CD's controller, each round of syncAll starts with the state of the last and the current objects.
+// Like Argo CD's controller, each round of syncAll starts with the state of the last round and the current objects.
 func syncAll(ctx context.Context, config *rest.Config, live cache.ClusterCache, objects []*unstructured.Unstructured) (
 	phase common.OperationPhase, results []common.ResourceSyncResult, err error) {
 	message, began := "", metav1.Now()
@@ -131,7 +130,7 @@ func syncAll(ctx context.Context, config *rest.Config, live cache.ClusterCache, 
 	}
 }
 
-// ours restricts the cache to kubi.zone: a tenant may not list everything in a cluster.
+// ours restricts the cache to the groups of kubi.zone: a tenant may not list everything in a cluster.
 type ours struct{}
 
 func (ours) IsExcludedResource(group, kind, _ string) bool {

@@ -6,7 +6,7 @@
 //
 //	certmanager KUBECONFIG NAMESPACE RESOLVER
 //
-// NAMESPACE is that of the controller, with the objects of ClusterIssuers. Only RESOLVER is queried for challenges.
+// NAMESPACE is the controller's, and has the objects of ClusterIssuers. Only RESOLVER is queried for challenges.
 package main
 
 import (

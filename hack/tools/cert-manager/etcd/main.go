@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command etcd is etcd, for the control plane of solverconformance: the product's tests run etcd in their own
-// process.
+// Command etcd runs etcd for the control plane of solverconformance. The product's tests run etcd in their own process.
 package main
 
 import (

@@ -48,7 +48,7 @@ func main() {
 	}}}, nil, nil)
 }
 
-// configOf returns dns01.webhook of an Issuer; cert-manager's client reads group and resource.
+// configOf returns dns01.webhook of an Issuer, of which cert-manager's client reads group and resource.
 func configOf(name string) map[string]string {
 	return map[string]string{"groupName": "acme.kubi.zone", "solverName": name}
 }

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command webhookprovider serves a provider of external-dns like external-dns --webhook-server, with external-dns'
-// handlers, at any address, and prints the URL. The original listens only on port 8888, and takes ten minutes to
+// Command webhookprovider serves a provider of external-dns like external-dns --webhook-server, by external-dns'
+// handlers, but at any address, and prints the URL. The original listens only on port 8888, and takes ten minutes to
 // build. The command is a separate module, so that the product does not depend on the library.
 package main
 

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command argohealth prints the health that Argo CD computes for objects by the health scripts of an argocd-cm: JSON
-// of kubectl get -o json on input, a line for each object on output. As in Argo CD, a script has the global obj, the
-// libraries base, package and table, and one second.
+// Command argohealth prints the health that Argo CD computes for objects by the health scripts of an argocd-cm. The
+// input is JSON of kubectl get -o json, the output a line for each object. As in Argo CD, a script has the global obj,
+// the libraries base, package and table, and one second.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// scripts are resource.customizations by GROUP/KIND, which may have wildcards.
+// scripts has the resource.customizations by GROUP/KIND, which may have wildcards.
 type scripts map[string]struct {
 	Health string `yaml:"health.lua"`
 }
@@ -72,7 +72,7 @@ func run(file string) error {
 	return nil
 }
 
-// judge returns "none" without a script. A deleted object needs no script.
+// judge returns "none" if no script matches. A deleted object needs no script.
 func (s scripts) judge(object *unstructured.Unstructured) (string, error) {
 	if object.GetDeletionTimestamp() != nil {
 		return "Progressing: Pending deletion", nil

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kstatus prints the status that kstatus, with which Flux and other tools wait, computes for objects: JSON of
-// kubectl get -o json on input, a line for each object on output. The command is a separate module, so that the
+// Command kstatus prints the status of objects by the library kstatus, with which Flux and other tools wait. The input
+// is JSON of kubectl get -o json, the output a line for each object. The command is a separate module, so that the
 // product does not depend on the library.
 package main
 

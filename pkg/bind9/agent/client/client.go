@@ -22,14 +22,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Client of one server, safe for concurrent use.
+// Client calls the agent of one server. It is safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
 
 	slot chan struct{} // held by the current request, or a sequence of requests (C1, C2)
 
-	// Guarded by slot.
+	// Guarded by turn.
 	speaks dialect
 	asked  time.Time // time of the last askDialect
 	pace   *rate.Limiter
@@ -40,12 +40,12 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList is the maxAnswer of the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for slot and rate: the caller has other servers. The interval of the slowest dialect
-	// is shorter.
+	// maxWait bounds the waits for turn and rate, since the caller has other servers. It exceeds the interval of the
+	// slowest dialect.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime is the pause after a 429 without Retry-After.
 	pauseTime = 2 * time.Second
-	// dialectAge is the lifetime of a dialect: another server may come to the same address.
+	// dialectAge is the lifetime of the known dialect: another server may come to the same address.
 	dialectAge = time.Minute
 )
 
@@ -64,12 +64,12 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 
 // Error is a failed request.
 type Error struct {
-	// Status of the answer; 0: no answer, or nothing was sent.
+	// Status of the answer, 0 without an answer, or if nothing was sent.
 	Status  int
 	Message string
 	// RetryAfter is the pause that the server or its rate demands.
 	RetryAfter time.Duration
-	// Unsupported: the dialect cannot express the request.
+	// Unsupported is true if the dialect cannot express the request.
 	Unsupported bool
 	Err         error // the cause, for the log
 }
@@ -257,7 +257,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait would exceed maxWait or the end of ctx (C1).
+// waitPace fails at once if the wait for the rate would exceed maxWait or the end of ctx (C1).
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)
@@ -328,7 +328,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// readRefusal leaves out the server's text, which is untrusted.
+// readRefusal returns an error without the server's text, which is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

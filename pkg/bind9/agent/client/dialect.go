@@ -17,7 +17,7 @@ import (
 )
 
 type dialect struct {
-	// agent: Kubizone's agent, whose requests may be repeated.
+	// agent is true for Kubizone's agent, whose requests may be repeated.
 	agent bool
 	rate  rate.Limit // requests a second
 	burst int
@@ -27,11 +27,10 @@ var (
 	bindcar07 = dialect{rate: 1, burst: 10}
 	bindcar09 = dialect{rate: 10, burst: 50}
 	kubizone  = dialect{agent: true, rate: 50, burst: 100}
-	// slowest is the dialect of an unknown server.
-	slowest = bindcar07
+	slowest   = bindcar07
 )
 
-// readDialect returns the dialect by the version in /health. Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
+// readDialect determines the dialect from the version in /health. Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
 func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil
@@ -86,11 +85,11 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 			return asked, unsupported("bindcar takes addresses alone in allowTransfer, and not %q", text)
 		}
 	}
-	// bindcar requires these of a secondary too.
+	// bindcar requires the fields of a primary for a secondary too.
 	if asked.ZoneType == protocol.Secondary {
 		ttl := uint32(3600)
 		config.TTL, config.SOA = &ttl, &protocol.SOA{PrimaryNS: "invalid.", AdminEmail: "invalid."}
-		asked.UpdateKeyName = "" // BIND would accept updates
+		asked.UpdateKeyName = "" // with a key BIND would accept updates
 	}
 	if config.NameServers == nil {
 		config.NameServers = []string{}

@@ -1,20 +1,20 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client calls the HTTP API of an agent to create, change and remove zones: Kubizone's agent, or bindcar
-// 0.7.3 or later.
+// Package client creates, changes and removes zones at a BIND server by the HTTP API of the server's agent, which is
+// Kubizone's agent or bindcar 0.7.3 or later.
 //
 // Guarantees:
 //
-//	C1. One request at a time goes to a server, at the rate of its dialect. A request that would have to wait too long
-//	    is an error with the time of the retry.
-//	C2. A new zone is only sent to a bindcar after a check, in the same slot, that the bindcar has no such zone, whose
-//	    file it would overwrite and whose journal it would remove.
-//	C3. A zone that the dialect cannot express is an error, and nothing is sent.
+//	C1. A server gets one request at a time, at the rate of its dialect (kind and version of the agent). If a request
+//	    would have to wait too long, the call returns an error with the time of the retry.
+//	C2. A bindcar overwrites the file of an existing zone and removes the journal. So it gets a new zone only after a
+//	    check in the same turn that it has no such zone.
+//	C3. For a zone that the dialect cannot express, the call returns an error, and nothing is sent.
 //	C4. Answers are bounded in octets, time and number of keys, and redirects are not followed.
 //
-// Out of scope: which zones a server should have: the caller decides, and its fence is called before
-// each request with changes.
+// Out of scope: the choice of the zones of a server. The caller decides, and its fence is called before each request
+// with changes.
 //
 // Read client.go, then dialect.go.
 package client

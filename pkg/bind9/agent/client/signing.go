@@ -16,11 +16,11 @@ import (
 
 // Signing is the signing state of a zone.
 type Signing struct {
-	// Present: the server has the zone, signed or not.
+	// Present is true if the server has the zone, signed or not.
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
-	// KeyOwner is "" for keys added by hand.
+	// KeyOwner is the owner of the keys, "" for keys added by hand.
 	KeyOwner string
 	// DS are the DS of published key signing keys.
 	DS []protocol.DSRecord
@@ -69,8 +69,8 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS reports that all servers of the parent have the DS of a key (protocol.DSPublished), or that none has
-// (DSWithdrawn). named measures its delays from this time.
+// CheckDS tells named that all servers of the parent have the DS of a key (state protocol.DSPublished), or that none
+// has it (DSWithdrawn). named measures its delays from this time.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -110,7 +110,8 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes a zone if isOwner holds for the keys' owner, "" if added by hand, and keeps the keys.
+// RemoveOwned removes a zone, but not the keys, if isOwner returns true for the keys' owner ("" for keys added by
+// hand).
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

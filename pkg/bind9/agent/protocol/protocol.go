@@ -12,7 +12,7 @@ const (
 	Secondary = "secondary"
 )
 
-// SOA of a new primary zone. The agent requires every number; bindcar has defaults.
+// SOA is the SOA record of a new primary zone. The agent requires every number; bindcar has defaults.
 type SOA struct {
 	PrimaryNS   string  `json:"primaryNs"`
 	AdminEmail  string  `json:"adminEmail"` // as a name, "hostmaster.example.org."
@@ -23,7 +23,7 @@ type SOA struct {
 	NegativeTTL *uint32 `json:"negativeTtl,omitempty"`
 }
 
-// Record of a new primary zone. Name and value are in zone file format.
+// Record is a record of a new primary zone. Name and value are in zone file format.
 type Record struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`
@@ -31,7 +31,7 @@ type Record struct {
 	TTL   *uint32 `json:"ttl,omitempty"`
 }
 
-// ZoneConfig of a new zone. A secondary zone only uses the addresses and DNSSECPolicy.
+// ZoneConfig configures a new zone. A secondary zone only uses the addresses and DNSSECPolicy.
 type ZoneConfig struct {
 	TTL           *uint32           `json:"ttl,omitempty"`
 	SOA           *SOA              `json:"soa,omitempty"`
@@ -54,7 +54,7 @@ type CreateZone struct {
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
-	// KeyOwner: DNSSEC keys of another owner do not sign the zone. Agent.
+	// KeyOwner owns the zone's DNSSEC keys. Existing keys of another owner do not sign the zone. Agent.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type ZoneResponse struct {
 	Message string        `json:"message"`
 	Details string        `json:"details,omitempty"`
 	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
-	// KeyOwner is in GET /zones/{name}/status. Agent.
+	// KeyOwner is set by GET /zones/{name}/status. Agent.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -113,7 +113,8 @@ type DSRecord struct {
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS: named requests this DS (RFC 7344): the key was published for long enough. Agent.
+	// CDS is true if named requests this DS from the parent (RFC 7344), as the key was published for long enough.
+	// Agent.
 	CDS bool `json:"cds"`
 }
 
@@ -134,7 +135,8 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members is the response of GET /server/members: the zones in all catalogs, and those not served by named.
+// Members is the response of GET /server/members: the numbers of zones in all catalogs, and of those not served by
+// named.
 type Members struct {
 	Zones   int    `json:"zones"`
 	Missing int    `json:"missing"`
@@ -157,7 +159,7 @@ type Ready struct {
 	Checks []string `json:"checks"`
 }
 
-// Error is the response of a failed request: field, rule and next step.
+// Error is the response of a failed request. It names the field, the rule and the next step.
 type Error struct {
 	Error   string  `json:"error"`
 	Details *string `json:"details"`

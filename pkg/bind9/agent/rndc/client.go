@@ -30,9 +30,9 @@ var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-s
 
 // Failure is the error of a refused command, which changed nothing unless Text says so.
 type Failure struct {
-	Command string // first word
-	Err     string // result, as "not found"
-	Text    string // further text, possibly several lines
+	Command string // first word of the command
+	Err     string // named's result, as "not found"
+	Text    string // named's further text, possibly several lines
 }
 
 func (f *Failure) Error() string {
@@ -45,7 +45,7 @@ func (f *Failure) Error() string {
 
 // Client sends commands to named. It is safe for concurrent use.
 type Client struct {
-	Address string // of the controls block: "127.0.0.1:953"
+	Address string // in the controls block: "127.0.0.1:953"
 	// Keys returns at least one key for each command. If named refuses a key, the next is tried: both ends may
 	// change keys at different times.
 	Keys func() ([]Key, error)
@@ -53,12 +53,12 @@ type Client struct {
 	Timeout time.Duration
 }
 
-// MaxCommand is in octets: named's limit of a message, less 512 for the other values.
+// MaxCommand is named's limit of a message, less 512 for the other values, in octets.
 const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window is the validity of a command; the clocks have to differ by less.
+// window is the validity of a command. The clocks have to differ by less.
 const window = time.Minute
 
 // Call runs a command and returns named's text (R1). A refusal is a *Failure; after another error named may have run
@@ -155,7 +155,7 @@ func (s *session) sendCommand(command string) (string, error) {
 	return s.judgeAnswer(answer, serial, command)
 }
 
-// readMessage reads without the length (R3).
+// readMessage returns a message without the length (R3).
 func readMessage(from io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {

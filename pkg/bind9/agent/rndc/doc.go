@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rndc implements the protocol of BIND's control channel.
+// Package rndc sends commands to named over BIND's control channel, as the program rndc does.
 //
 // Guarantees:
 //
 //	R1. A command is sent once, with a nonce that named has issued for it: a recorded command cannot be replayed.
-//	R2. An answer needs named's signature, and the serial and the nonce of the command.
+//	R2. An answer is accepted only with named's signature, and the serial and the nonce of the command.
 //	R3. Messages are bounded in octets, in nesting and in time.
 //	R4. An error tells whether named refused the command (*Failure) or the outcome is unknown.
 //
@@ -14,7 +14,7 @@
 // _auth, is an HMAC over all octets after it. The agent's image has neither rndc nor a shell, and no Go library of
 // the protocol is maintained.
 //
-// Out of scope: zones or HTTP: commands are text, whose words the caller checks.
+// Out of scope: zones, HTTP, and the words of commands, which the caller checks.
 //
 // Read client.go, then message.go.
 package rndc

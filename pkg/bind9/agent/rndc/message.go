@@ -16,7 +16,7 @@ import (
 const version = 1
 
 const (
-	// maxMessage is named's limit, maxAnswer ours.
+	// maxMessage is named's limit in octets, maxAnswer that of this client.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
 	// maxDepth bounds the nesting; named uses two levels.
 	maxDepth = 4
@@ -29,7 +29,7 @@ const (
 	typeString, typeBinary, typeTable byte = 0, 1, 2
 )
 
-// table is ordered. A value is []byte or table.
+// table is a list of named values. A value is []byte or table.
 type table []element
 
 type element struct {

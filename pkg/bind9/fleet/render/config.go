@@ -37,10 +37,9 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP, in octets, avoids fragmentation (DNS flag day 2020).
+// maxUDP bounds UDP messages in octets, to avoid fragmentation (DNS flag day 2020).
 const maxUDP = 1232
 
-// serialQueries is the limit of SOA queries per second to primaries.
 const serialQueries = 1000
 
 // Files returns the files of ConfigDir without keys, by name, for a ConfigMap.
@@ -71,8 +70,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// controls is in the file of the keys: a volume updates the files of one source at once, but each source by
-	// itself.
+	// controls is in the file of the keys: a volume updates the files of one source at once, but each source by itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -97,7 +95,7 @@ func (s *Server) Mounted() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash identifies files as the agent does: SHA-256 over name, 0, content and 0 of each, by name.
+// Hash returns the hash that the agent reports for files: SHA-256 over name, 0, content and 0 of each, by name.
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -112,7 +110,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf keeps the first error. Fields are below spec.config, or begin with "dnssec.".
+// conf builds a configuration, and keeps the first error. Fields are below spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -156,7 +154,6 @@ func (c *conf) formatAddresses(field string, list []string) string {
 	return "{" + out.String() + " }"
 }
 
-// namedConf returns named.conf without keys and zones.
 func (s *Server) namedConf() (string, error) {
 	config := cmp.Or(s.Settings.Config, &bind9.Config{})
 	if err := s.Transfer.check(); err != nil {
@@ -176,7 +173,7 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary, or the agent, notifies the servers. They notify only servers named in a zone.
+	// The primary, or the agent, notifies the servers. The servers notify only servers named in a zone.
 	c.line("\tnotify explicit;")
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
@@ -216,7 +213,7 @@ func (s *Server) namedConf() (string, error) {
 		c.line("\t};")
 	}
 	if s.Role == bind9.RoleSigner {
-		// A delayed server would answer with former signatures beside new keys.
+		// After a delayed NOTIFY, a server would answer with former signatures beside new keys.
 		c.line("\tnotify-delay 0;")
 	}
 	s.writeCatalogs(c)
@@ -235,7 +232,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs stores members in StateDir, so a restarted server answers without its primary.
+// writeCatalogs stores members in StateDir, so that a restarted server answers without its primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -261,8 +258,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog, or of its members with their signer. BIND tries the next
-// primary after a refusal.
+// formatPrimaries returns the primaries of a catalog, or, with signer, of its members. BIND tries the next primary
+// after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)

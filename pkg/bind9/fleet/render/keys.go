@@ -27,9 +27,9 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group; Key signs. Servers and the hidden primary read keys at different
-// times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key Former;
-// Former is removed.
+// TransferKeys are the TSIG keys of a group of servers, which sign with Key. Servers and the hidden primary read keys
+// at different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key
+// Former; Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
@@ -92,10 +92,10 @@ var (
 
 const minSecret = 16
 
-// ErrKey tells that a Secret has no usable key.
+// ErrKey is the error of a Secret without a usable key.
 var ErrKey = errors.New("no usable key")
 
-// check never includes the secret in the error.
+// check rejects an invalid key, without the secret in the error.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):
@@ -125,7 +125,7 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 // ReadControlKey reads the key of a control channel from a Secret.
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
-// ReadTransferKeys reads the TSIG keys of a group from a Secret. An unusable key returns ErrKey.
+// ReadTransferKeys reads the TSIG keys of a group from a Secret. An unusable key is an ErrKey.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {

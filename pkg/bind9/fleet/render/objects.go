@@ -48,7 +48,7 @@ type Object struct {
 	Config any
 }
 
-// Labels and annotations of the objects. Package v1alpha1 has the labels of instance, cluster and role.
+// Labels and annotations of the objects.
 const (
 	labelPrefix = bind9.GroupName + "/"
 
@@ -60,7 +60,7 @@ const (
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
 	// annotationControl names the control key: a new key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig replaces the pods if their agent cannot reload BIND.
+	// annotationConfig has a hash, whose change replaces the pods if their agent cannot reload BIND.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate is the TemplateHash of an applied workload.
 	AnnotationTemplate = labelPrefix + "template-hash"
@@ -91,7 +91,7 @@ func (s *Server) owner() map[string]string {
 	return Owner{KindInstance, s.Name, s.UID}.annotations()
 }
 
-// Names of the Secrets of a server.
+// RNDCSecretName and AgentSecretName name the Secrets of a server.
 func RNDCSecretName(instance string) string  { return instance + "-rndc-key" }
 func AgentSecretName(instance string) string { return instance + "-agent" }
 
@@ -139,7 +139,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// transferSecret has the TSIG keys of a group in the format of a DNSClass: readers also accept prefixed keys.
+// transferSecret has the TSIG keys of a group in the format of a DNSClass. Readers also accept the prefixed keys.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -171,7 +171,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// renderReaders returns a Role to read one Secret, and its binding. The fleet needs the permission itself.
+// renderReaders returns a Role to read one Secret, and its binding. The fleet needs the permission itself to grant it.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil

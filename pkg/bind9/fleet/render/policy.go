@@ -23,8 +23,7 @@ func (s *Server) formatPeers() string {
 	return " " + s.Peers.formatList()
 }
 
-// signaturesJitter is BIND's default, which has to be less than the validity. Only BIND 9.18.27 and later have an
-// option.
+// signaturesJitter is BIND's default, and has to be less than the validity. Only BIND 9.18.27 and later can change it.
 const signaturesJitter = 12 * time.Hour
 
 var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384,

@@ -27,10 +27,10 @@ type Server struct {
 	Service   bind9.Service
 	Resources bind9.Resources
 
-	// A running BIND cannot replace Control, the key of the control channel.
+	// Control is the key of the control channel, which a running BIND cannot replace.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys of a signer's cluster; nil: not a signer.
+	// Peers are the TSIG keys of a signer's cluster, nil for another server.
 	Peers  *TransferKeys
 	Access Access
 	// Hidden are the hidden primary's addresses, for a signer.
@@ -55,11 +55,11 @@ func AgentHost(namespace, instance string) string {
 
 // Platform has the settings of the installation.
 type Platform struct {
-	// Installation labels the objects. Objects of another are never touched.
+	// Installation labels the objects. Objects of another installation are never touched.
 	Installation string
 	// BINDRepository and AgentImage are the default images.
 	BINDRepository, AgentImage string
-	// ClientNamespace is that of the agents' clients.
+	// ClientNamespace is the namespace of the agents' clients.
 	ClientNamespace string
 	// KeyReaders may read the TSIG keys: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
@@ -71,7 +71,7 @@ type Platform struct {
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
-	// Signer is the primary of signed members, which Primaries refuse. Zero: no signer.
+	// Signer is the primary of signed members, which Primaries refuse to serve. Zero means none.
 	Signer netip.AddrPort
 }
 
@@ -80,7 +80,7 @@ const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 // DefaultVersion is the default release series of BIND.
 const DefaultVersion = "9.20"
 
-// Merge returns the server of an instance and its cluster, nil for none, without keys, catalogs and platform.
+// Merge returns the server of an instance and its cluster (or nil), without keys, catalogs and platform.
 func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	s := Server{
 		Namespace: instance.Namespace, Name: instance.Name, UID: instance.UID, Role: instance.Spec.Role,

@@ -69,7 +69,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
-	// Zones are transferred again, but the keys of a signer are not.
+	// Zones can be transferred again, but the keys of a signer would be lost.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
@@ -281,7 +281,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread selects by role: the labels of a Deployment would select only its own pod.
+// listSpread selects pods by role: the labels of a Deployment would select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -331,7 +331,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// listAmounts drops absent quantities, and invalid quantities, which admission refuses.
+// listAmounts leaves out absent quantities, and invalid quantities, which admission refuses.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {
