@@ -41,7 +41,7 @@ func newCommand() *cobra.Command {
 		Short: "serve Kubizone's webhook protocol in front of a DNS server",
 		Long: `Serve the webhook protocol, by which a DNSClass with spec.webhook delivers zones, in front of a DNS server that takes
 dynamic updates, in front of the zone files of one, or in front of a webhook provider of external-dns. It is the
-reference for servers that write into something else. A line that begins with "ready" says when it serves.`,
+reference for servers that write into something else. A line that begins with "ready" shows that it serves.`,
 		Example: `  webhook-server --hmac-secret-file /run/secrets/hmac --rfc2136-server 192.0.2.53 --tsig-key-file update.key
   webhook-server --hmac-secret-file /run/secrets/hmac --zone-file example.org=/var/lib/bind/example.org.zone
   webhook-server --hmac-secret-file /run/secrets/hmac --external-dns-url http://127.0.0.1:8888`,

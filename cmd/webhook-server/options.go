@@ -57,13 +57,13 @@ func newOptions() *options {
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.listen, "listen", o.listen, "address and port to listen on")
-	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, "+
-		"where requests are signed and can be read")
+	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate for https; without one it serves http, where requests are "+
+		"signed and readable")
 	flags.StringVar(&o.tlsKey, "tls-private-key-file", o.tlsKey, "its key")
-	flags.StringVar(&o.basePath, "base-path", o.basePath, "path before those of the protocol, as in the URL that clients have: /dns")
-	flags.StringSliceVar(&o.secretFiles, "hmac-secret-file", o.secretFiles, "file that is the shared secret, octet by octet; "+
-		"several while one takes the other's place")
-	flags.StringVar(&o.algorithm, "hmac-algorithm", o.algorithm, "SHA256 or SHA512, as clients have it")
+	flags.StringVar(&o.basePath, "base-path", o.basePath, "base path of the protocol, as in the URL of the clients: /dns")
+	flags.StringSliceVar(&o.secretFiles, "hmac-secret-file", o.secretFiles, "file whose octets are the shared secret; repeated while "+
+		"clients change to a new one")
+	flags.StringVar(&o.algorithm, "hmac-algorithm", o.algorithm, "SHA256 or SHA512, the algorithm of the clients")
 	flags.StringVar(&o.updateServer, "rfc2136-server", o.updateServer, "HOST[:PORT] of the DNS server to write into by dynamic update")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", o.tsigKeyFile, "file of the TSIG key that signs updates, as tsig-keygen writes it")
 	flags.StringSliceVar(&o.zoneFiles, "zone-file", o.zoneFiles, "ZONE=FILE to write into, instead of --rfc2136-server; repeated for more")
@@ -73,13 +73,13 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"that external-dns knows")
 	flags.BoolVar(&o.plainText, "external-dns-plain-text", o.plainText, "the provider has texts of TXT without the quotes of a zone file, "+
 		"as that of Azure")
-	flags.StringVar(&o.sharedNotes, "shared-notes-file", o.sharedNotes, "for zones that others write too: "+
-		"file in which the server notes what it wrote; what others wrote is kept, and 409 where a zone wants it otherwise. "+
-		"Without it what is posted replaces what is there")
-	flags.StringSliceVar(&o.check, "zone-check", o.check, "program, and its first arguments, that is given a zone and a new file and "+
-		"says whether it loads; empty for none")
-	flags.StringSliceVar(&o.reload, "zone-reload", o.reload, "program, and its first arguments, "+
-		"that is given a zone and has the name server load it; empty for none")
+	flags.StringVar(&o.sharedNotes, "shared-notes-file", o.sharedNotes, "for zones with other writers: file in which the server notes "+
+		"its own records; records of others are kept, and a conflicting write is answered 409. Without the file each write replaces the "+
+		"records there")
+	flags.StringSliceVar(&o.check, "zone-check", o.check, "command, with its first arguments, that checks whether a new file loads: it "+
+		"gets zone and file; empty for none")
+	flags.StringSliceVar(&o.reload, "zone-reload", o.reload, "command, with its first arguments, that reloads a zone at the name "+
+		"server: it gets the zone; empty for none")
 }
 
 // makeServer returns all errors (W1).

@@ -189,11 +189,11 @@ func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 		e := queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: x.Reason}
 		switch x.Reason {
 		case law.NoticeNameHidden:
-			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records that underscore rules let "+
-				"in stand below it (S4.25; write a record there, or narrow the rule)"
+			e.action, e.note = actionHide, x.Name.String()+" has no answer from the wildcard above: records under underscore rules "+
+				"exist below it (S4.25; write a record there, or narrow the rule)"
 		case law.NoticeHostTaken:
 			e.action, e.note = actionTake, x.Name.String()+" is taken by another namespace, and records of namespace "+
-				o.Namespace+" lead there (S4.26; let the records name another host, or reserve the name)"
+				o.Namespace+" point there (S4.26; let the records name another host, or reserve the name)"
 		}
 		if x.Namespace != "" {
 			e.about = &corev1.ObjectReference{APIVersion: about.APIVersion, Kind: "Record", Namespace: x.Namespace}
@@ -232,7 +232,7 @@ func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	if settled == nil {
 		return
 	}
-	klog.Background().Info("A Zone is not delivered until its mass deletion is let through", "zone", klog.KObj(o),
+	klog.Background().Info("A Zone is held for a mass deletion and not delivered", "zone", klog.KObj(o),
 		"serial", o.Status.SettledSerial, "message", settled.Message)
 	if a.recorder == nil {
 		return

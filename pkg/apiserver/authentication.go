@@ -71,18 +71,16 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	if header := factory.RequestHeaderConfig; header != nil {
 		names := header.AllowedClientNames
 		if len(names.Value()) == 0 {
-			return errors.New("the client that names users in headers must be named: kube-apiserver's --requestheader-allowed-names is " +
-				"empty (configmap " +
-				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), and then a client with any certificate of its " +
-				"--requestheader-client-ca-file could be any user; " +
-				"set it there to the common name of --proxy-client-cert-file, or both here (--requestheader-client-ca-file, " +
-				"--requestheader-allowed-names)")
+			return errors.New("kube-apiserver's --requestheader-allowed-names is empty (configmap " +
+				metav1.NamespaceSystem + "/" + authenticationConfigMap + "), so a client with any certificate of its " +
+				"--requestheader-client-ca-file could act as any user: set it there to the common name of --proxy-client-cert-file, " +
+				"or set both flags here (--requestheader-client-ca-file, --requestheader-allowed-names)")
 		}
 		header.AllowedClientNames = neverEmpty{names, "nobody:" + string(uuid.NewUUID())}
 		config.AddReadyzChecks(healthz.NamedCheck(allowedNamesKey, func(*http.Request) error {
 			if len(names.Value()) == 0 {
-				return errors.New("the list has been emptied: no header that names a user is believed until kube-apiserver's " +
-					"--requestheader-allowed-names names the client that may send it")
+				return errors.New("the list is empty now: user headers are ignored until kube-apiserver's --requestheader-allowed-names " +
+					"names the client that may send them")
 			}
 			return nil
 		}))
@@ -116,7 +114,7 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	}
 	// Client certificates are optional in a cluster.
 	if trust[clientCAKey] == "" {
-		klog.Warningf("configmap %s/%s has no %s: client certificates are believed from the front proxy alone",
+		klog.Warningf("configmap %s/%s has no %s: client certificates are accepted from the front proxy alone",
 			metav1.NamespaceSystem, authenticationConfigMap, clientCAKey)
 		return nil, nil
 	}

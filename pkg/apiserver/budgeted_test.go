@@ -45,7 +45,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	team := api.Records("team")
 	full := func(what string, err error) {
 		t.Helper()
-		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 512.0 KiB") || !strings.Contains(err.Error(), "kubi.zone/budget") {
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the limit is 512.0 KiB") || !strings.Contains(err.Error(), "kubi.zone/budget") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

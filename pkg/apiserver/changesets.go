@@ -52,14 +52,14 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {
-		logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew",
+		logger.Error(err, "A refused change set counts in the quota of Records until quotas are recalculated",
 			"namespace", namespace, "records", records)
 		return
 	}
 	for range maxGiveBacks {
 		quotas, err := q.core.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			logger.Error(err, "What a refused change set took of the quota of Records is counted until quotas are counted anew",
+			logger.Error(err, "A refused change set counts in the quota of Records until quotas are recalculated",
 				"namespace", namespace, "records", records)
 			return
 		}
@@ -76,7 +76,7 @@ func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records 
 				err) && len(quotas.Items) == 1 {
 				conflict = true
 			} else if err != nil {
-				logger.Error(err, "What a refused change set took of a quota of Records is counted until quotas are counted anew",
+				logger.Error(err, "A refused change set counts in a quota of Records until quotas are recalculated",
 					"namespace", namespace, "quota", quota.Name, "records", records)
 			}
 		}

@@ -421,7 +421,7 @@ func TestChangeSets(t *testing.T) {
 				"finalizers"},
 			"a move": {makeChangeSet(applyItem("beside", "192.0.2.1"), move),
 				"spec.items[1].apply.spec.domainName: FieldValueInvalid spec.items[1].apply.spec.domainName: kubi.zone/S1.7",
-				"stays there"},
+				"to move it, delete"},
 			"twice": {makeChangeSet(applyItem("beside", "192.0.2.1"), deleteItem("beside")), "spec.items[1]: FieldValueDuplicate",
 				"beside"},
 			"nothing":   {makeChangeSet(), "spec.items: FieldValueRequired", "1 to 100"},
@@ -643,7 +643,7 @@ func TestChangeSets(t *testing.T) {
 			set.Spec.Items = append(set.Spec.Items, applyItem(fmt.Sprintf("hundred%d", i), "192.0.2.1"))
 		}
 		_, err := w.sendSet(t, set)
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd takes; nothing was written") ||
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd accepts; nothing was written") ||
 			len(listCauses(err)) != 0 {
 			t.Errorf("a hundred items for an etcd of 128 operations: %v %v", err, listCauses(err))
 		}
@@ -673,7 +673,7 @@ func TestChangeSets_areBudgetedTogether_S9_1(t *testing.T) {
 	for i := range 8 {
 		set = append(set, applyRaw(fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":"Record","metadata":{"name":"large%d"},"spec":{"domainName":"large%d.example.org.","type":"TXT","values":["1%[3]s","2%[3]s","3%[3]s","4%[3]s","5%[3]s"]}}`, i, i, strings.Repeat("x", 3900))))
 	}
-	if _, err := w.sendSet(t, makeChangeSet(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 128.0 KiB") {
+	if _, err := w.sendSet(t, makeChangeSet(set...)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "limit is 128.0 KiB") {
 		t.Errorf("%v", err)
 	}
 	if names := w.listNames(t); len(names) != 0 {

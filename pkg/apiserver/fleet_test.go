@@ -376,7 +376,7 @@ func testClusterBudget(t *testing.T, clusters typed.Bind9ClusterInterface, creat
 		}
 	}
 	has := names()
-	if err := create("beyond"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "has 3 Bind9Clusters and 1 under way, this one included, and may have 3 (S9.1)") || len(has) != 3 {
+	if err := create("beyond"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "has 3 Bind9Clusters and is creating 1, this one included, and the limit is 3 (S9.1)") || len(has) != 3 {
 		t.Fatalf("beyond %q: %v", has, err)
 	}
 	if _, err := clusters.Patch(ctx, has[0], types.MergePatchType, []byte(`{"spec":{"secondary":{"replicas":9}}}`), metav1.PatchOptions{}); err != nil {

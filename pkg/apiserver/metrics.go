@@ -146,7 +146,7 @@ func (m *Metrics) measureRooms(ctx context.Context) error {
 			answer, err := m.ledger.Client().Get(asking, m.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			cancel()
 			if err != nil {
-				klog.FromContext(ctx).V(2).Info("etcd does not say how much is in a room", "room", room, "err", err)
+				klog.FromContext(ctx).V(2).Info("etcd does not report the size of a key range", "room", room, "err", err)
 				continue
 			}
 			into.Store(answer.Count)

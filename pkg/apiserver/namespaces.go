@@ -74,8 +74,8 @@ func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) && n.find(name) == nil {
-			warning.AddWarning(ctx, "", refusal.Warning("S5.15", fmt.Sprintf("there is no namespace %q yet: what the rule gives, one "+
-				"of that name gets", name)))
+			warning.AddWarning(ctx, "", refusal.Warning("S5.15", fmt.Sprintf("there is no namespace %q yet: a later namespace of that "+
+				"name gets the names of the rule", name)))
 		}
 	}
 }

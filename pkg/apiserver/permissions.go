@@ -57,7 +57,7 @@ var (
 	}
 	authenticationConfigRules = []rule{
 		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed,
-			purpose: "kube-apiserver's aggregator and client certificates cannot be believed"},
+			purpose: "kube-apiserver's aggregator and client certificates cannot be verified"},
 	}
 	accessReviewRules = []rule{
 		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of " +
@@ -72,7 +72,7 @@ var (
 		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and " +
 			"fairness has no configuration"},
 		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", subresource: "status", verbs: []string{"patch"},
-			purpose: "priority and fairness cannot say which of its configuration is wrong"},
+			purpose: "priority and fairness cannot report errors in its configuration"},
 	}
 )
 
@@ -134,7 +134,7 @@ func (p *permissions) run(ctx context.Context) {
 		}
 		if text := err.Error(); text != logged {
 			logged = text
-			klog.FromContext(ctx).Error(err, "This server may not do at kube-apiserver what it needs; it asks again until it may",
+			klog.FromContext(ctx).Error(err, "This server lacks permissions at kube-apiserver; it asks again until it has them",
 				"pause", permissionsPause)
 		}
 		select {

@@ -72,8 +72,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
-		Message: fmt.Sprintf("zone %s is frozen: what is stored of it is not what its hash says, so it is not handed out. "+
-			"The server's log and kubizone fsck say what is damaged", zone.Status.FQDN),
+		Message: fmt.Sprintf("zone %s is frozen: its stored content does not match its hash, so it is not served. The server's log and "+
+			"kubizone fsck name the damage", zone.Status.FQDN),
 		Details: &metav1.StatusDetails{Group: v1alpha1.GroupName, Kind: "zones", Name: zone.Name, UID: zone.UID},
 	}}
 }
@@ -198,7 +198,7 @@ func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Seri
 	}
 	switch {
 	case err != nil, at.State() != before:
-		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and is not told; kubizone fsck names the step",
+		klog.FromContext(ctx).Error(err, "The stored journal of a zone is damaged, and not served; kubizone fsck names the step",
 			"uid", uid, "steps", len(steps))
 		return nil, nil, zone.ErrNotHeld
 	case !found:

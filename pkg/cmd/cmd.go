@@ -63,7 +63,7 @@ func New() *cobra.Command {
 		Use:   "kubizone",
 		Short: "DNS as a native Kubernetes API",
 		Long: `DNS as a native Kubernetes API: zones and records are objects, a zone's serial and hash change in the transaction that
-changes a record, and secondaries are told within a second.`,
+changes a record, and secondaries get NOTIFY within a second.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       buildText(),

@@ -90,7 +90,7 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 }
 
 // ErrCannotList means that the provider cannot list its content.
-var ErrCannotList = errors.New("the provider cannot say what it holds")
+var ErrCannotList = errors.New("the provider cannot list its data")
 
 // ErrNotProven means that no fault is known, but no answer proves the access yet. Users read the text of a wrapping
 // error.
@@ -108,6 +108,6 @@ func AsError(err error) *Error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return &Error{Reason: ReasonServerUnreachable, Message: "no answer in time", Err: err}
 	}
-	return &Error{Reason: ReasonInternalError, Message: "the provider failed in a way that it does not explain; " +
-		"the controller's log has the error", Err: err}
+	return &Error{Reason: ReasonInternalError, Message: "the provider failed without an explanation; the controller's log has the " +
+		"error", Err: err}
 }

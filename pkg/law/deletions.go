@@ -181,8 +181,8 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
-		plan.Warn("S7.9", "zone %s is still held by a mass deletion, which kubi.zone/publish-deletions: \"%d\" does not let through: it "+
-			"is older than the deletions, or names none of the serials since they began; name %d", z.FQDN(), *z.Publish,
+		plan.Warn("S7.9", "zone %s is still held by a mass deletion: kubi.zone/publish-deletions: \"%d\" is older than the deletions, "+
+			"or is no serial since they began; set it to %d", z.FQDN(), *z.Publish,
 			ToPublish(held.Serial, z.Publish))
 	}
 }

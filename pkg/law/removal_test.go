@@ -42,7 +42,7 @@ func TestDecideZone_saysWhatOthersHave_S8_1(t *testing.T) {
 		{"both, and more", has(1, 1), has(0, 0, "w.example."), more(has(2, 1, "c.example.", "d.example.")),
 			"1 record of 1 other namespace (w.example.), and at least 2 child zones of 1 other namespace (c.example., d.example.)"},
 		{"a forest that begins with own zones", has(0, 0), nil, more(has(0, 0)),
-			"more than 1000 zones below it, whose namespaces were not all looked at"},
+			"more than 1000 zones below it, not all of them checked"},
 	} {
 		z := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "example", UID: "4711"}}
 		z.Header.FQDN = name.MustParse("example.")

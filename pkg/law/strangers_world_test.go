@@ -135,7 +135,7 @@ func (x *actor) changeRecord(by, verb string, fields []string) *law.Refusal {
 	plan, refusal := x.putRecord(parseSpeech(o, fields))
 	if refusal == nil {
 		x.warned[object{by, scriptName(fields[0]).String()}] = hasWarning(plan, "S4.25", "hide")
-		x.warned[o] = hasWarning(plan, "S4.18", "which another namespace claims: it says")
+		x.warned[o] = hasWarning(plan, "S4.18", "which another namespace claims: that namespace decides")
 	}
 	return refusal
 }

@@ -570,9 +570,8 @@ func TestMassDeletion_ofYoungRRsets_S7_6(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		for i, text := range want {
-			want[i] = "S7.6: " + text + " RRsets of zone example.org. are removed, more than 30 %, and that is delivered: RRsets count " +
-				"for the hold of a mass deletion once they have stood for a period of ten minutes; make the Records again if they went " +
-				"by mistake"
+			want[i] = "S7.6: " + text + " RRsets of zone example.org. are removed, more than 30 %, and name servers follow: a mass " +
+				"deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a mistake"
 		}
 		if !slices.Equal(received.texts, want) {
 			t.Errorf("the client is told %q, want %q", received.texts, want)

@@ -127,7 +127,7 @@ func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	klog.FromContext(ctx).Error(err, "what is stored cannot be read; kubizone fsck says more", "key", key)
+	klog.FromContext(ctx).Error(err, "stored data cannot be read; kubizone fsck names the key", "key", key)
 	return nil
 }
 
@@ -215,7 +215,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 		}
 	}
 	if errors.Is(err, journal.ErrTrimmed) {
-		klog.FromContext(ctx).Info("What is delivered of a zone is not known any more: it is served again when it settles",
+		klog.FromContext(ctx).Info("The delivered content of a zone is unknown: the zone is served again when it settles",
 			"zone", klog.KRef(z.Namespace, z.Name), "serial", z.SettledSerial, "reason", err.Error())
 		return nil
 	}

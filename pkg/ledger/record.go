@@ -157,8 +157,8 @@ func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, put []byte) (commit.Outcome, error) {
 	x := w.l.setWrite(ctx, index, w.before, w.after)
 	if w.before != nil && w.after != nil && w.before.DeletionTimestamp == nil && w.after.DeletionTimestamp != nil {
-		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s and goes when they do, "+
-			"and a change set deletes at once: delete it by itself", strings.Join(w.before.Finalizers, ", "))
+		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it "+
+			"by itself", strings.Join(w.before.Finalizers, ", "))
 	}
 	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
 		var err error

@@ -447,7 +447,7 @@ func TestSet_saysWhatEtcdTakes_S10_4(t *testing.T) {
 	}
 	_, errs := inSet(t.Context(), s, set(20)...)
 	for _, err := range errs {
-		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd takes;") ||
+		if !apierrors.IsRequestEntityTooLargeError(err) || !strings.Contains(err.Error(), "more than etcd accepts;") ||
 			!strings.Contains(err.Error(), "--max-txn-ops=512") {
 			t.Fatal(joinErrors(errs))
 		}
@@ -517,7 +517,7 @@ func TestSet_tooLargeNarrowsNoBatches_S10_4(t *testing.T) {
 			fmt.Sprintf("a%[1]d.b%[1]d.c%[1]d.d%[1]d.e%[1]d.f%[1]d.g%[1]d.h%[1]d.example.org.", i), "A", "192.0.2.1")))
 	}
 	_, errs := inSet(t.Context(), s, writes...)
-	if !apierrors.IsRequestEntityTooLargeError(errs[0]) || !strings.Contains(errs[0].Error(), "more than etcd takes;") || strings.Contains(errs[0].Error(), "--max-txn-ops") {
+	if !apierrors.IsRequestEntityTooLargeError(errs[0]) || !strings.Contains(errs[0].Error(), "more than etcd accepts;") || strings.Contains(errs[0].Error(), "--max-txn-ops") {
 		t.Errorf("%v: want 413 without a larger --max-txn-ops", errs[0])
 	}
 	if after := s.Ledger.Ops(); after != before {

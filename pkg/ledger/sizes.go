@@ -57,7 +57,7 @@ func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		klog.FromContext(ctx).V(2).Info("what the namespaces take is counted anew", "why", err.Error())
+		klog.FromContext(ctx).V(2).Info("stored octets of all namespaces are counted again", "why", err.Error())
 		etcd.Pause(ctx, time.Second)
 	}
 	return nil
@@ -101,7 +101,7 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			}
 			if !e.IsCreate() {
 				if e.PrevKv == nil {
-					return fmt.Errorf("etcd no longer has what stood at %s before revision %d", e.Kv.Key, e.Kv.ModRevision)
+					return fmt.Errorf("etcd no longer has the value of %s before revision %d", e.Kv.Key, e.Kv.ModRevision)
 				}
 				octets -= l.storedOctets(ctx, string(e.Kv.Key), e.PrevKv.Value, e.PrevKv.ModRevision)
 			}

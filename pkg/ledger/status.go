@@ -131,7 +131,7 @@ func (l *Ledger) changePage(ctx context.Context, namespace string, names []strin
 		}
 		record := &v1alpha1.Record{}
 		if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, record); err != nil {
-			klog.FromContext(ctx).Error(err, "the conditions of a Record that cannot be read stay; run kubizone fsck", "record",
+			klog.FromContext(ctx).Error(err, "an unreadable Record keeps its conditions; run kubizone fsck", "record",
 				namespace+"/"+names[i])
 			continue
 		}

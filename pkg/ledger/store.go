@@ -193,8 +193,8 @@ func (l *Ledger) FollowFormat(ctx context.Context) error {
 		for again := true; again; {
 			_, config, err := s.readConfig(ctx)
 			if err == nil && l.plain && len(config.Key) > 0 {
-				err = formatError("the store is encrypted since this server started, so it does not read what others write: " +
-					"start it again, with their --encryption-provider-config")
+				err = formatError("another server has begun to encrypt the store, and this server cannot read its values: restart it " +
+					"with the same --encryption-provider-config")
 			}
 			if errors.Is(err, ErrFormat) {
 				l.outgrown.Store(true)

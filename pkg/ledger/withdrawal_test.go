@@ -157,11 +157,11 @@ func TestZone_aboveOthersIsWarnedOf_S3_4(t *testing.T) {
 		{store.Zone("other", "net", "example.net."), ""},
 		{inView(store.Zone("secret", "secret", "secret.org.")), ""},
 		{store.Zone("team", "example", "example.org.", lists("deep")), ""},
-		{store.Zone("infra", "org", "org.", lists("mid")), "S3.4: the rules of the new zone org. do not list what stands below it: 1 " +
-			"zone (zone example.org.); that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: " +
-			`["example"]`},
-		{store.Zone("infra", "root", ".", lists("org")), "S3.4: the rules of the new zone . do not list what stands below it: 1 zone " +
-			"(zone example.net.); that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: " +
+		{store.Zone("infra", "org", "org.", lists("mid")), "S3.4: the rules of the new zone org. do not list 1 " +
+			"zone (zone example.org.) below it; they are served as before, and not Ready (NotDelegated) until a rule lists them, as by " +
+			`zones: ["example"]`},
+		{store.Zone("infra", "root", ".", lists("org")), "S3.4: the rules of the new zone . do not list 1 zone " +
+			"(zone example.net.) below it; they are served as before, and not Ready (NotDelegated) until a rule lists them, as by zones: " +
 			`["example.net"]`},
 	} {
 		if reported := made(step.zone); reported != step.want {
@@ -191,7 +191,7 @@ func TestElsewhere_isWarnedOf_S4_18(t *testing.T) {
 			t.Errorf("%s: %q, want %q", step, got, want)
 		}
 	}
-	const dead = `give no name by the patterns ["*.kids"]: zones below it have all of theirs`
+	const dead = `give no name by the patterns ["*.kids"]: all these names lie in zones below`
 	set := func(patterns ...string) func(ctx context.Context) {
 		return func(ctx context.Context) {
 			store.Must(s.WriteZone(ctx, "infra", "shared", func(z *v1alpha1.Zone) {
@@ -289,7 +289,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 		t.Errorf("announced is the end of %s", got)
 	}
 	if _, err := s.UpdateRecord(ctx, "team-a", "r0", func(r *v1alpha1.Record) { r.Spec.Values = []string{"192.0.2.9"} }); !apierrors.IsForbidden(err) ||
-		!strings.Contains(err.Error(), "as it stands it stays until about") {
+		!strings.Contains(err.Error(), "unchanged, it stays until about") {
 		t.Errorf("an edit: %v", err)
 	}
 	setRules(s, allow)

@@ -128,15 +128,15 @@ func (t *taken) String() string {
 
 func (l *Ledger) describeWithdrawal(zone *law.Zone) func(what string, namespaces []string) string {
 	return func(what string, namespaces []string) string {
-		when := fmt.Sprintf("that goes at once (withdrawalGracePeriod: 0s), and if that is more than %d %% of the zone, "+
-			"it is delivered as it is until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
+		when := fmt.Sprintf("they are released at once (withdrawalGracePeriod: 0s), and if they are more than %d %% of the zone, it is "+
+			"held until %s lets that through (S7.9)", zone.MaxDeletePercent, v1alpha1.AnnotationPublishDeletions)
 		if zone.Grace > 0 {
 			period := time.Duration(zone.Grace) * time.Second
-			when = fmt.Sprintf("that stays for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation "+
-				"releases it now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
+			when = fmt.Sprintf("they stay for %s, until about %s, and the annotation %s: %s of the Zone or the Delegation releases them "+
+				"now", duration.HumanDuration(period), l.mem.Now().Add(period).UTC().Format(time.RFC3339),
 				v1alpha1.AnnotationReleaseNow, strings.Join(namespaces, ","))
 		}
-		return fmt.Sprintf("the rules of zone %s allow no more what stands in it: %s; %s", zone.FQDN(), what, when)
+		return fmt.Sprintf("the rules of zone %s no longer allow %s; %s", zone.FQDN(), what, when)
 	}
 }
 
@@ -337,8 +337,8 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		return
 	}
 	label, _ := first.Rel(made.FQDN())
-	commit.Warn(ctx, law.Warning{Rule: "S3.4", Text: fmt.Sprintf("the rules of the new zone %s do not list what stands below it: %s; "+
-		"that is served as before, and not Ready (NotDelegated) until a rule lists it, as by zones: [%q]", made.FQDN(), t, label)})
+	commit.Warn(ctx, law.Warning{Rule: "S3.4", Text: fmt.Sprintf("the rules of the new zone %s do not list %s below it; they are served "+
+		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
 // takingOver leaves a DS at the new zone's name in the parent.
@@ -359,8 +359,8 @@ func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 			}
 		},
 		describe: func(what string, _ []string) string {
-			return fmt.Sprintf("the rules of the new zone %s do not allow what stands at and below its name: %s; Records are released at "+
-				"once, and zones end after its withdrawalGracePeriod", made.FQDN(), what)
+			return fmt.Sprintf("the rules of the new zone %s do not allow %s at and below its name; Records are released at once, and "+
+				"zones end after its withdrawalGracePeriod", made.FQDN(), what)
 		}}
 }
 
@@ -377,7 +377,8 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 			}
 		},
 		describe: func(what string, _ []string) string {
-			return fmt.Sprintf("%s releases now what the rules of zone %s allow no more: %s", v1alpha1.AnnotationReleaseNow, fqdn, what)
+			return fmt.Sprintf("%s releases now, as the rules of zone %s no longer allow them: "+
+				"%s", v1alpha1.AnnotationReleaseNow, fqdn, what)
 		}})
 }
 

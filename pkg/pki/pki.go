@@ -187,7 +187,7 @@ func readPair(certFile, keyFile string) (*Pair, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("certificate: %s and %s: %w; remove both and start again, they are made anew", certFile, keyFile, err)
+		return nil, fmt.Errorf("certificate: %s and %s: %w; remove both and start again: they are recreated", certFile, keyFile, err)
 	}
 	return have, nil
 }

@@ -350,7 +350,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 	if err != nil {
 		// Secondaries delete zones missing in the catalog, so start again from the known members. After a restore of
 		// the store, secondaries accept the catalog once its serial is ahead of theirs.
-		c.all.log.Error(err, "Catalog zone is made anew; its journal did not fit. Secondaries do not take it before its serial is ahead "+
+		c.all.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)
 		c.catalog.last = now

@@ -92,8 +92,8 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 		}
 		for keyName, k := range by.keys {
 			if known, ok := after.keys[keyName]; ok && !known.SameAs(k) {
-				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a peer says which it means by the name alone, "+
-					"so name one of them otherwise", k)
+				return nil, fmt.Errorf("class: Keys: %q is another key in another class; a message identifies its key by the name "+
+					"alone, so rename one of them", k)
 			}
 			after.keys[keyName] = k
 			after.byKey[keyName] = append(after.byKey[keyName], c)

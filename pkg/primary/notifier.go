@@ -308,7 +308,7 @@ func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify,
 func (n *notifier) sendNotify(ctx context.Context, target Target, w *notification) error {
 	n.counters.count(func(s *Stats) { s.NotifiesSent++ })
 	key := n.classes.registry.Load().keys[target.Key]
-	err := fmt.Errorf("the key %q is not one of ours any more", target.Key)
+	err := fmt.Errorf("the key %q is no longer configured", target.Key)
 	if key != nil || target.Key == "" {
 		err = w.sendTo(ctx, n.config, n.served, target, key)
 	}

@@ -123,6 +123,6 @@ func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, n
 }
 
 var notifyRefusals = map[uint16]string{
-	rcodeRefused: "REFUSED: the target does not take us for its primary",
+	rcodeRefused: "REFUSED: the target does not accept this server as its primary",
 	rcodeNotAuth: "NOTAUTH: the target does not have the zone",
 }

@@ -57,15 +57,16 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 		switch {
 		case one == nil:
 			force.Classes = append(force.Classes, name)
-			fault(ReasonDNSClassNotFound, "there is no %s; make it, or name another one in spec.dnsClassRefs", Describe(name))
+			fault(ReasonDNSClassNotFound, "there is no %s; create it, or name another class in spec.dnsClassRefs", Describe(name))
 		case one.DeletionTimestamp != nil:
-			fault(ReasonDNSClassNotFound, "%s is being deleted; name another one in spec.dnsClassRefs", Describe(name))
+			fault(ReasonDNSClassNotFound, "%s is being deleted; name another class in spec.dnsClassRefs", Describe(name))
 		case !class.Admits(one, zone.Namespace, of):
-			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s is not for namespace %s; its spec.namespaces says for which it is",
+			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of namespace %s; its spec.namespaces selects "+
+				"the namespaces",
 				ref.Name, zone.Namespace)
 		case !class.Delivers(one, zone.Status.View):
 			fault(delivery.ReasonInvalidConfiguration, "DNSClass %s does not deliver zones of view %q; "+
-				"its spec.views says which it does, and none is the default view alone", ref.Name, zone.Status.View)
+				"its spec.views lists the views, or is absent for the default view alone", ref.Name, zone.Status.View)
 		case slices.Contains(taken, name):
 			force.Wrong = cmp.Or(force.Wrong, takenByDefault(zone, name))
 		default:
@@ -77,8 +78,8 @@ func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string
 }
 
 func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "%s delivers the zone %s of the default view, and a class has one zone of a name; "+
-		"name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
+	return delivery.Errorf(delivery.ReasonConflict, "%s already delivers zone %s of the default view, and a class delivers one zone of "+
+		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
 // FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone: those under

@@ -88,14 +88,14 @@ var (
 		"and the zone is being withdrawn from those that had it"}
 	// held is for Records of any namespace: it names no Zone (S1.8).
 	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
-		"zone holds the zone back (S7.5); the owner of the zone lets it through, as the condition Settled of the Zone says, " +
-		"or puts enough back"}
-	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "the consequences of a change are still being carried out"}
+		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
+		"the Zone says"}
+	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
 	// frozen precedes all other faults. Only log and fsck name the damage, which may be in a Record of another
 	// namespace (S1.8).
 	frozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
-		"what is stored of the zone is not what its hash says: it is handed out as it was proven last, or not at all, " +
-			"and no change of it is delivered. Have kubizone fsck say what is damaged, and mend it or restore a backup"}
+		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
+			"delivered. Run kubizone fsck, which names the damage, and restore a backup"}
 )
 
 func confirmedBy(all serial.Serial) Judgement {
@@ -174,7 +174,7 @@ func (f *Facts) findRemovalFault() Judgement {
 		}
 		fault.Message = "not withdrawn from class " + fault.Message
 		if f.Zone.DeletionTimestamp != nil {
-			fault.Message += "; the Zone goes when it is, or with spec.deletionPolicy: Retain where the class allows that"
+			fault.Message += "; the Zone is removed after that, or at once with spec.deletionPolicy: Retain if the class allows it"
 		}
 		return fault
 	}
@@ -188,7 +188,7 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 		return Judgement{}
 	}
 	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, " +
-		"and nothing from then on is delivered; the condition Settled says how to let that through (S7.8)"}
+		"and no later content is delivered; the condition Settled has the way out (S7.8)"}
 }
 
 // findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the

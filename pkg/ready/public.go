@@ -17,12 +17,12 @@ import (
 // them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
-	delivery.ReasonServerError:          "its server could not do it",
-	delivery.ReasonAuthenticationFailed: "its server does not let the controller in",
-	delivery.ReasonSecretNotFound:       "a Secret that it needs is not there",
+	delivery.ReasonServerError:          "its server failed",
+	delivery.ReasonAuthenticationFailed: "its server denies the controller access",
+	delivery.ReasonSecretNotFound:       "a Secret that it needs is missing",
 	delivery.ReasonInvalidConfiguration: "it cannot deliver the zone as it is configured",
 	delivery.ReasonZoneNotFound:         "its server does not have the zone",
-	delivery.ReasonRateLimited:          "its server wants fewer requests, and the zone is tried again",
+	delivery.ReasonRateLimited:          "its server limits requests, and the zone is retried",
 	delivery.ReasonQuotaExceeded:        "the quota at its provider is used up, and fewer records may fit",
 	delivery.ReasonSerialBehind:         "a server of it has a later serial than the zone",
 	delivery.ReasonInternalError:        "its provider failed at this zone",

@@ -72,8 +72,8 @@ type fixedRRset struct {
 }
 
 const (
-	hasRecord = "a Record of the namespace that no update made has it; change that Record with kubectl"
-	hasZone   = "spec.nameServers of the Zone makes it; change the Zone with kubectl"
+	hasRecord = "a Record of the namespace has it that no update created; change that Record with kubectl"
+	hasZone   = "it is derived from spec.nameServers of the Zone; change the Zone with kubectl"
 )
 
 func newFoldedName(p Present) *foldedName {
@@ -113,7 +113,7 @@ func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 	apexNS := rr.Name == f.zone && rr.Type == rdata.NS
 	if rr.Type == rdata.SOA {
-		return rr.Fail(Refused, "the SOA is made of the Zone; change its spec")
+		return rr.Fail(Refused, "the SOA is derived from the Zone; change its spec")
 	}
 	fixed := n.findFixed(rr.Type, rr.Data)
 	switch {
@@ -139,7 +139,7 @@ func (f *folding) foldRecord(n *foldedName, rr *RR) *Failure {
 		n.put(set)
 	case fixed != "":
 	case n.isBesideCNAME(rr.Type): // RFC 2136 §3.4.2.2 ignores it
-		return rr.Fail(Refused, "a CNAME stands alone at its name; delete what is there by an update before this one")
+		return rr.Fail(Refused, "a CNAME is alone at its name; delete the other data by an update before this one")
 	default:
 		set := n.now[rr.Type]
 		if set.Type, set.TTL = rr.Type, rr.TTL; rr.Type.Single() {

@@ -158,7 +158,7 @@ func TestExternalDNS_failsNoCycleForARefusal(t *testing.T) {
 	p.waitForRecords(b, "web.b.soft.example 192.0.2.1")
 
 	p.moveObject(service, a, "web", "", "192.0.2.7")
-	p.waitForEvent(a, "Service", "web", "A cannot stand beside the CNAME")
+	p.waitForEvent(a, "Service", "web", "A is not allowed beside the CNAME")
 	const lastSync = "external_dns_controller_last_sync_timestamp_seconds"
 	refusedAt := p.readMetric(lastSync)
 	p.moveObject(service, b, "web", "", "192.0.2.2")

@@ -35,7 +35,7 @@ func (w *world) runFsck(ctx context.Context, e *etcd) (message string, clean, se
 	out, err := exec.CommandContext(ctx, w.program, append([]string{"fsck", "--etcd-servers", e.listEndpoints()},
 		e.access...)...).CombinedOutput()
 	message = strings.TrimSpace(string(out))
-	return message, err == nil, err == nil && strings.HasSuffix(message, "clean; nothing is owed")
+	return message, err == nil, err == nil && strings.HasSuffix(message, "clean; no work is pending")
 }
 
 // checkAll ends the load and checks the store, the records against acknowledged writes (H1), and servers and a

@@ -129,7 +129,7 @@ func TestF30_bitFlippedInAJournal(t *testing.T) {
 		all, err := transferChanges(follower.dns, "one.test.", uint32(since))
 		answers["the primary"] = fmt.Sprintf("%v %v", all, err)
 		for who, message := range answers {
-			if strings.Contains(message, damaged) || !strings.Contains(message, "flipmarked") && !strings.Contains(message, "is not held here any more") {
+			if strings.Contains(message, damaged) || !strings.Contains(message, "flipmarked") && !strings.Contains(message, "is no longer kept here") {
 				t.Errorf("%s, %s says of the damaged step:\n%s", when, who, message)
 			}
 		}

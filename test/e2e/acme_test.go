@@ -101,7 +101,7 @@ func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 		waitUntil(t, "an answer of the zone", func() bool {
 			got := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key)
 			return host == "*" && got == "" || strings.Contains(got, "would hide free.example.org.") && strings.Contains(got, "(S4.23") &&
-				strings.Contains(got, "have a record made at free.example.org. first, or write _acme-challenge.example.org.")
+				strings.Contains(got, "have a record created at free.example.org. first, or write _acme-challenge.example.org.")
 		})
 		if got := u.postChallenge(acme.ActionCleanUp, "team-a", fqdn, key); got != "" {
 			t.Errorf("a challenge is not cleaned up: %s", got)

@@ -190,7 +190,7 @@ func floodOfChallenges(t *testing.T, a *arena) {
 	until(ctx, t, "refused by what is stored", func() error {
 		more++
 		err := s.post(ctx, "Present", flooder, fmt.Sprintf("more-%d", more))
-		if err == nil || !strings.Contains(err.Error(), "may have 1.0 KiB") {
+		if err == nil || !strings.Contains(err.Error(), "the limit is 1.0 KiB") {
 			return fmt.Errorf("not refused: %v", err)
 		}
 		return nil

@@ -249,7 +249,7 @@ func (a *arena) startBeside(ctx context.Context, t *testing.T, args ...string) *
 
 func (a *arena) runFsck(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, a.program, "fsck", "--etcd-servers", a.etcd.Endpoint).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "nothing is owed") {
+	if err != nil || !strings.Contains(string(out), "no work is pending") {
 		return fmt.Errorf("%v: %s", err, out)
 	}
 	return nil

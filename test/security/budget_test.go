@@ -39,7 +39,7 @@ func largeObjects(t *testing.T, a *arena) {
 	expect := func(what string, err error, parts ...string) {
 		t.Helper()
 		expectRefusal(t, what, err, invalid)
-		for _, part := range append(parts, " octets as it is stored, and may take ", "S5.10") {
+		for _, part := range append(parts, " octets when stored, and the limit is ", "S5.10") {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: %q is not in %.500s", what, part, err)
 			}
@@ -127,7 +127,7 @@ func octetsOfATenant(t *testing.T, a *arena) {
 		}
 	}
 	expectRefusal(t, "more than is stored", err, forbidden)
-	if err == nil || !strings.Contains(err.Error(), "may have 1.0 MiB") || made > 20 {
+	if err == nil || !strings.Contains(err.Error(), "the limit is 1.0 MiB") || made > 20 {
 		t.Errorf("%d records of 70 KB: %v", made, err)
 	}
 	dry := fat("dry")

@@ -286,7 +286,7 @@ func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pendin
 }
 
 func beForeign(key contract.Key, s listedRRset) error {
-	return server.Beside("%s: what the provider has there stays: %s; remove it there", key, s.foreign)
+	return server.Beside("%s: the provider's data there stay: %s; remove them there", key, s.foreign)
 }
 
 func meanSame(t rdata.Type, one, other []string) bool {
@@ -393,7 +393,7 @@ func findBeside(list listing, t *task) error {
 	for _, other := range contract.Types {
 		_, there := list[contract.Key{Name: t.Name, Type: other}]
 		if there && t.wish != nil && other != t.Type && (other == rdata.CNAME || t.Type == rdata.CNAME) {
-			return server.Beside("%s cannot stand beside the %s that the provider has there; remove that first", t.Key, other)
+			return server.Beside("%s conflicts with the %s that the provider has there; remove that first", t.Key, other)
 		}
 	}
 	return nil
@@ -408,11 +408,11 @@ func (r *round) explainLoss(t *task) error {
 	case t.lost != nil:
 		return fmt.Errorf("%s is not as asked for: %w", t.Key, t.lost)
 	case r.taken > 0:
-		return protocol.Refuse(protocol.CodeInvalidRecord, "%s: the provider answers with success, and does not have it so afterwards; "+
-			"its log may say why", t.Key)
+		return protocol.Refuse(protocol.CodeInvalidRecord, "%s: the provider reports success, and its data differ afterwards; its log "+
+			"may say why", t.Key)
 	}
-	return fmt.Errorf("%s: the provider answers with success, and has nothing of it afterwards; see that it has the zone %s, "+
-		"and that its --domain-filter lets it", t.Key, r.zone)
+	return fmt.Errorf("%s: the provider reports success, and does not have it afterwards; check that it has the zone %s, and that its "+
+		"--domain-filter allows it", t.Key, r.zone)
 }
 
 // Read answers from the listing, in the form of the last Apply.

@@ -331,7 +331,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 	backend := openBackend(t, Config{URL: url})
 	for _, owner := range []string{"weighted", "alias"} {
 		set := makeSet(t, owner, rdata.A, "192.0.2.9")
-		expectStatus(t, owner, applyOne(t, backend, set), http.StatusConflict, "stays")
+		expectStatus(t, owner, applyOne(t, backend, set), http.StatusConflict, "stay: ")
 		_, err := backend.Read(t.Context(), zone, set.Name, set.Type)
 		expectStatus(t, owner+" read", err, http.StatusConflict)
 		set.Data = nil
@@ -342,7 +342,7 @@ func TestApply_besideForeignEndpoints(t *testing.T) {
 	for _, err := range backend.Apply(t.Context(), zone, []protocol.RRset{twice, twice}) {
 		expectStatus(t, "twice", err, http.StatusConflict)
 	}
-	expectStatus(t, "a CNAME beside an address", applyOne(t, backend, alias), http.StatusConflict, "beside the A")
+	expectStatus(t, "a CNAME beside an address", applyOne(t, backend, alias), http.StatusConflict, "conflicts with the A")
 	for _, e := range foreign {
 		if got, there := f.has[idOf(e)]; !there || fmt.Sprint(got) != fmt.Sprint(e) {
 			t.Errorf("%+v became %+v", e, got)

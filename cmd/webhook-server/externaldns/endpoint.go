@@ -56,7 +56,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	text, err := io.ReadAll(io.LimitReader(answer.Body, contract.MaxBody+1))
 	switch {
 	case answer.StatusCode == http.StatusTooManyRequests:
-		return "", protocol.Refuse(protocol.CodeRateLimited, "the external-dns provider wants fewer requests")
+		return "", protocol.Refuse(protocol.CodeRateLimited, "the external-dns provider limits requests")
 	case answer.StatusCode != want:
 		return "", fmt.Errorf("external-dns provider: %s /%s is answered %d, want %d; its log says why", method, path,
 			answer.StatusCode, want)

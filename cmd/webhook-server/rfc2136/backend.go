@@ -127,7 +127,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	}
 	there, err := b.hasRecords(ctx, zone, records)
 	if err == nil && !there {
-		return server.Beside("%s %s cannot stand beside what else is at the name; remove that first", set.Name, set.Type)
+		return server.Beside("%s %s conflicts with other data at the name; remove that first", set.Name, set.Type)
 	}
 	return err
 }

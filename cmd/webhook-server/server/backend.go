@@ -34,7 +34,7 @@ type Conditional interface {
 
 // Changed is the error for an RRset changed concurrently by another client.
 func Changed(set protocol.RRset) *protocol.Error {
-	return Beside("%s %s: another client changed it at this moment; the next request is judged anew", set.Name, set.Type)
+	return Beside("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
 }
 
 // UnknownZone is the error for a zone unknown to a Backend.

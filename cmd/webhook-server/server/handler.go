@@ -348,7 +348,7 @@ func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) {
 		h.config.Logger.Error("request failed", "method", request.Method, "path", request.URL.EscapedPath(), "err", err)
-		return protocol.Refuse(protocol.CodeServerError, "the server could not do it; its log says why")
+		return protocol.Refuse(protocol.CodeServerError, "the server failed; its log says why")
 	}
 	level := slog.LevelInfo
 	if refusal.Code == protocol.CodeRecordNotFound {

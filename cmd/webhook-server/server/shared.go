@@ -125,7 +125,7 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 		err = s.file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("what is written cannot be noted: %w", err)
+		return fmt.Errorf("a write cannot be noted: %w", err)
 	}
 	for id, data := range notes {
 		if s.wrote[id] = data; len(data) == 0 {
@@ -248,8 +248,8 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]
 		if owned || slices.Equal(sorted(set.Data), present) {
 			return nil
 		}
-		return Beside("%s %s: what stands there was not written by this server, and it keeps what others write; remove it there, "+
-			"or take it into the zone as it is", set.Name, set.Type)
+		return Beside("%s %s: the data there are another client's, and this server keeps them; remove them there, or write the same "+
+			"data into the zone", set.Name, set.Type)
 	}
 	if owned {
 		return nil
@@ -259,7 +259,7 @@ func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]
 	})
 	switch len(foreign) {
 	case len(present):
-		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: what stands there was not written by this server, and is kept",
+		return protocol.Refuse(protocol.CodeRecordNotFound, "%s %s: the data there are another client's, and are kept",
 			set.Name, set.Type)
 	case 0:
 		return nil

@@ -73,7 +73,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 		return fmt.Errorf("a shared secret is empty; write the one that the clients have into its file")
 	}
 	if !right {
-		return protocol.Refuse(protocol.CodeAuthFailed, "the signature is not that of this request under our secret")
+		return protocol.Refuse(protocol.CodeAuthFailed, "the signature does not match the request and the shared secret")
 	}
 	// Only clients with the secret take memory.
 	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
@@ -105,7 +105,7 @@ func (n *nonces) useNonce(nonce string, until, now time.Time) error {
 	}
 	if len(n.until) >= n.most {
 		// A forgotten nonce could be used again.
-		return protocol.Refuse(protocol.CodeRateLimited, "more requests within %s than can be remembered", protocol.Window)
+		return protocol.Refuse(protocol.CodeRateLimited, "more requests within %s than the server can remember", protocol.Window)
 	}
 	n.until[key] = until
 	return nil

@@ -90,7 +90,7 @@ func (b *Budgets) currentAccount(namespace string) *account {
 				if err == nil {
 					a.limits = limits
 				} else {
-					klog.Errorf("The budget of namespace %s is that of every other: its annotation is not understood: %v", namespace, err)
+					klog.Errorf("Namespace %s has the default budget: its annotation kubi.zone/budget is invalid: %v", namespace, err)
 				}
 			}
 		}
@@ -180,8 +180,8 @@ func (b *Budgets) Admit(w Write) error {
 	a := b.currentAccount(w.Namespace)
 	if may := a.limits.Stored.of(b.quota()); may > 0 && b.counted && w.Grows > 0 && a.stored+w.Grows > may {
 		b.metrics.refused.WithLabelValues("stored").Inc()
-		message := fmt.Sprintf("namespace %s has %s of records and zones stored and may have %s, and this would add %s (S9.1): "+
-			"delete what is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
+		message := fmt.Sprintf("namespace %s stores %s of records and zones, the limit is %s, and this write would add %s (S9.1): "+
+			"delete objects, or have a cluster admin raise the limit by the annotation kubi.zone/budget of the Namespace",
 			w.Namespace, octets(a.stored), octets(may), octets(w.Grows))
 		err := apierrors.NewForbidden(w.Resource, w.Name, fmt.Errorf("%s", message))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: CauseTooMuch, Message: message}}
@@ -191,15 +191,15 @@ func (b *Budgets) Admit(w Write) error {
 	if burst := b.burst(a); burst > 0 && a.charged >= burst {
 		b.metrics.refused.WithLabelValues("written").Inc()
 		wait := time.Duration((a.charged - burst) / float64(a.limits.Written) * float64(time.Second))
-		message := fmt.Sprintf("%s %q: the writes of namespace %s have put %s into etcd that are not forgiven "+
-			"yet, of %s that may be, and %s a second are forgiven (S9.2); nothing was written: try again in %s, "+
-			"write less often or into smaller zones, or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace",
+		message := fmt.Sprintf("%s %q: namespace %s has written %s into etcd, the limit is %s, and %s a second are deducted (S9.2); "+
+			"nothing was written: try again in %s, write less often or into smaller zones, or have a cluster admin raise the limit by "+
+			"the annotation kubi.zone/budget of the Namespace",
 			w.Resource, w.Name, w.Namespace, octets(int64(a.charged)), octets(int64(burst)), octets(a.limits.Written),
 			(wait + time.Second).Round(time.Second))
 		err := apierrors.NewTooManyRequests(message, 0)
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: v1alpha1.CauseWritesTooFast, Message: fmt.Sprintf("namespace %s "+
-			"writes more than %s a second, which it may for a minute (S9.2): try again later, write less often or into smaller zones, "+
-			"or have a cluster admin raise it by the annotation kubi.zone/budget of the Namespace", w.Namespace,
+			"has written more than %s a second for longer than a minute (S9.2): try again later, write less often or into smaller "+
+			"zones, or have a cluster admin raise the limit by the annotation kubi.zone/budget of the Namespace", w.Namespace,
 			octets(a.limits.Written))}}
 		refusal.AddRule(&err.ErrStatus, "S9.2")
 		err.ErrStatus.Details.RetryAfterSeconds = int32(math.Ceil(min(wait+time.Second, maxRetryAfter).Seconds()))
@@ -231,8 +231,8 @@ func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name st
 	has, err := count()
 	if err == nil && has+creating > may {
 		b.metrics.refused.WithLabelValues("clusters").Inc()
-		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and %d under way, this one included, and may have %d (S9.1): "+
-			"delete one that is not needed any more, or have a cluster admin raise it by the annotation kubi.zone/budget of the "+
+		message := fmt.Sprintf("namespace %s has %d Bind9Clusters and is creating %d, this one included, and the limit is %d (S9.1): "+
+			"delete one, or have a cluster admin raise the limit by the annotation kubi.zone/budget of the "+
 			"Namespace, as clusters=%d",
 			namespace, has, creating, may, 2*may)
 		refused := apierrors.NewForbidden(resource, name, fmt.Errorf("%s", message))

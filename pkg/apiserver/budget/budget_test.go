@@ -41,7 +41,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	}
 	b.Counted()
 	err := write("a", 1<<10)
-	for _, part := range []string{"has 1024.0 MiB", "may have 1024.0 MiB", "would add 1.0 KiB", "delete what is not needed", "kubi.zone/budget"} {
+	for _, part := range []string{"stores 1024.0 MiB", "the limit is 1024.0 MiB", "would add 1.0 KiB", "delete objects", "kubi.zone/budget"} {
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %v", part, err)
 		}
@@ -52,7 +52,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	if err := write("free", 1<<40); err != nil {
 		t.Errorf("unlimited: %v", err)
 	}
-	if err := write("wrong", 1<<10); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 1024.0 MiB") {
+	if err := write("wrong", 1<<10); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the limit is 1024.0 MiB") {
 		t.Errorf("an annotation that is not understood: %v", err)
 	}
 	b.Recount()
@@ -64,7 +64,7 @@ func TestBudgets_stored_S9_1(t *testing.T) {
 	if err := write("a", 1<<10); err != nil {
 		t.Errorf("most of it is gone: %v", err)
 	}
-	if err := write("small", 2<<20); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may have 1.0 MiB") {
+	if err := write("small", 2<<20); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "the limit is 1.0 MiB") {
 		t.Errorf("its own limit: %v", err)
 	}
 	b.Add("a", -1<<20)
@@ -97,7 +97,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 		b.Charge("a", 1<<30) // deletions pass, but are charged
 		err := admits("a")
 		status, _ := err.(apierrors.APIStatus)
-		if !apierrors.IsTooManyRequests(err) || status.Status().Details.RetryAfterSeconds != 30 || !strings.Contains(err.Error(), "have put 120.0 MiB") || !strings.Contains(err.Error(), "of 60.0 MiB that may be") || !strings.Contains(err.Error(), "1m1s") {
+		if !apierrors.IsTooManyRequests(err) || status.Status().Details.RetryAfterSeconds != 30 || !strings.Contains(err.Error(), "has written 120.0 MiB") || !strings.Contains(err.Error(), "the limit is 60.0 MiB") || !strings.Contains(err.Error(), "1m1s") {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(30 * time.Second)
@@ -162,7 +162,7 @@ func TestBudgets_clusters_S9_1(t *testing.T) {
 	}
 	for range 2 {
 		_, err := create("a")
-		for _, part := range []string{`bind9clusters.bind9.kubi.zone "edge" is forbidden`, "namespace a has 1 Bind9Clusters and 3 under way", "may have 3 (S9.1)", "delete one", "kubi.zone/budget", "clusters=6"} {
+		for _, part := range []string{`bind9clusters.bind9.kubi.zone "edge" is forbidden`, "namespace a has 1 Bind9Clusters and is creating 3", "the limit is 3 (S9.1)", "delete one", "kubi.zone/budget", "clusters=6"} {
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), part) {
 				t.Errorf("%q is not in %v", part, err)
 			}

@@ -49,7 +49,7 @@ func parseStock(text string) (Stock, error) {
 	}
 	octets, err := parseOctets(text)
 	if err != nil {
-		return Stock{}, fmt.Errorf("%q is no stock: write a share of the store's quota like 25%%, octets like 2Gi, or %s", text, unlimited)
+		return Stock{}, fmt.Errorf("%q is no amount: write a share of the store's quota like 25%%, octets like 2Gi, or %s", text, unlimited)
 	}
 	return Stock{Octets: octets}, nil
 }
@@ -122,10 +122,10 @@ var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: Def
 
 // AddFlag adds --namespace-budget.
 func (l *Limits) AddFlag(flags *pflag.FlagSet) {
-	flags.Func("namespace-budget", "what one namespace may have, as "+form+": stored is what its records and zones may take in etcd, a "+
-		"share of etcd's quota, octets or unlimited; written how many octets a second its writes may put into etcd, on each server; "+
-		"clusters how many Bind9Clusters it may have, each of which can be a class. What is left out stays at stored=25%,written=2Mi,"+
-		"clusters=20; the annotation kubi.zone/budget of a Namespace overrides it", func(text string) (err error) {
+	flags.Func("namespace-budget", "budget of each namespace, as "+form+": stored limits its records and zones in etcd (a share of "+
+		"etcd's quota, octets or unlimited), written the octets a second that its writes put into etcd, on each server, clusters its "+
+		"Bind9Clusters, each of which can be a class. A missing part keeps stored=25%,written=2Mi,clusters=20; the annotation "+
+		"kubi.zone/budget of a Namespace overrides the flag", func(text string) (err error) {
 		*l, err = l.Override(text)
 		return err
 	})

@@ -57,7 +57,7 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 func (c *Confirmer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := c.config.Ledger.RunElected(ctx, c.runElected); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "This server stops to confirm Records; it or another one goes on")
+			klog.FromContext(ctx).Error(err, "This server stops confirming Records; it or another server continues")
 		}
 		c.open.Set(0)
 		select {

@@ -142,7 +142,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	if cert, _ := p.CurrentCertKeyContent(); cert == nil {
 		return err
 	}
-	klog.FromContext(ctx).Info("Serving certificate: what is served stays, trying again", "reason", err.Error())
+	klog.FromContext(ctx).Info("Serving certificate: the present one stays in use; trying again", "reason", err.Error())
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	}
 	for {
 		if err := a.reloadConfig(ctx); err != nil && ctx.Err() == nil {
-			a.config.Logger.Warn("named did not read its configuration; it is asked again", "err", err)
+			a.config.Logger.Warn("named did not read its configuration; this is retried", "err", err)
 		}
 		select {
 		case <-ticks:

@@ -136,7 +136,7 @@ const (
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {
-			a.config.Logger.Warn("keys of zones that were removed are left; they are removed later", "err", err)
+			a.config.Logger.Warn("keys of removed zones could not be deleted; this is retried", "err", err)
 		}
 		select {
 		case <-ticks:

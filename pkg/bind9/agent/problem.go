@@ -49,7 +49,7 @@ func describeProblem(w http.ResponseWriter, err error) (int, any) {
 	case errors.As(err, &failure):
 		answer = refuse(http.StatusInternalServerError, "%v", failure)
 	default:
-		answer = refuse(http.StatusInternalServerError, "the agent could not do it; its log says why")
+		answer = refuse(http.StatusInternalServerError, "the agent failed; its log says why")
 	}
 	if answer.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((answer.retry+time.Second-1)/time.Second)))

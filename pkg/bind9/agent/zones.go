@@ -79,8 +79,8 @@ func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, er
 	case failedWith(err, resultNotFound):
 		return nil, unknownZone(zone)
 	case failedWith(err, resultMultiple):
-		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no word for a view; "+
-			"give the agent a named without views", showName(zone))
+		return nil, refuse(http.StatusConflict, "named has zone %s in several views, and the API has no views; give the agent a named "+
+			"without views", showName(zone))
 	case failedWith(err, resultNotLoaded):
 		// named shows no configuration of a catalog member.
 		of := protocol.Secondary

@@ -140,7 +140,7 @@ func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*cred
 	now, err := t.makeCredentials(ctx)
 	var failure *delivery.Error
 	if err != nil && t.known != nil && !errors.As(err, &failure) {
-		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; what it had stays in use", "agent", t.of.URL, "err", err)
+		klog.FromContext(ctx).V(1).Info("A Secret of an agent cannot be read; its last data stay in use", "agent", t.of.URL, "err", err)
 		now, err = t.known, nil
 	}
 	if err != nil {

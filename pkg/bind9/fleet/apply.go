@@ -176,8 +176,8 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 		// A change of the type would lose the address known to clients.
 		if to, ok := wanted.(*coreac.ServiceApplyConfiguration); ok && to.Spec != nil && to.Spec.Type != nil &&
 			*to.Spec.Type != live.Spec.Type {
-			return &takingOver{fmt.Sprintf("Service %q is of type %s, and that of this server is %s: "+
-				"set type and annotations in service of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type,
+			return &takingOver{fmt.Sprintf("Service %q is of type %s, and the server asks for %s: set type and annotations in service "+
+				"of the role or the instance, so that it keeps its addresses", key.name, live.Spec.Type,
 				*to.Spec.Type), live}
 		}
 		if err := serving(); err != nil {

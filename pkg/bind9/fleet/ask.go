@@ -47,7 +47,7 @@ type slowAnswers struct {
 	result   error
 }
 
-var errNotAsked = errors.New("the agents of the pods answer late; they are asked again within two minutes")
+var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
 // find reports whether the server rests, and returns the last result, or errNotAsked if the last question was another.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
@@ -91,7 +91,7 @@ func (s *slowPods) askPods(ctx context.Context, server *render.Server, question 
 	return err
 }
 
-var errOtherConfig = errors.New("BIND has not read its configuration yet")
+var errOtherConfig = errors.New("BIND has not loaded its configuration yet")
 
 func askAgent(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error) {
 	address, err := agentAddress(pod)

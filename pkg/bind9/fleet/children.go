@@ -250,10 +250,10 @@ type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
 	if e.owner != "" {
-		return fmt.Sprintf("%s %q is that of %s: two servers cannot have an object of one name, so name one of them otherwise", e.resource,
+		return fmt.Sprintf("%s %q is that of %s: two servers cannot have an object of one name, so rename one of them", e.resource,
 			e.name, e.owner)
 	}
-	return fmt.Sprintf("%s %q is of another manager%s: remove it, or annotate it with %s=true to have it taken over", e.resource, e.name,
+	return fmt.Sprintf("%s %q belongs to another manager%s: remove it, or annotate it with %s=true to hand it over", e.resource, e.name,
 		e.manager, TakeOver)
 }
 

@@ -230,10 +230,10 @@ func judgeCluster(w *clusterFacts) (*conditionSet, bind9.Bind9ClusterStatus) {
 	}
 	switch {
 	case w.keys.Other() != nil:
-		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken: the next one signs when all servers and the "+
-			"primary take it, and the former one goes then")
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted: when all servers and the primary accept "+
+			"the next key, it signs and the former is removed")
 	case changes:
-		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d servers are there", all.Current, all.Desired))
+		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, fmt.Sprintf("%d of %d servers are rolled out", all.Current, all.Desired))
 	default:
 		s.setHeld(w.keys.heldBy)
 	}

@@ -34,7 +34,7 @@ const (
 	actionIgnore // write nothing: the object belongs to another installation
 )
 
-const notCovered = "kubizone fleet makes nothing in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
+const notCovered = "kubizone fleet runs no servers in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
 
 // facts is the input of decideNext for one server.
 type facts struct {
@@ -190,7 +190,7 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	if f.invalid == nil {
 		s.set(bind9.ConditionConfigValid, true, ReasonValid, "")
 	} else {
-		s.set(bind9.ConditionConfigValid, false, ReasonInvalid, f.invalid.Error()+"; what runs keeps its configuration (F4)")
+		s.set(bind9.ConditionConfigValid, false, ReasonInvalid, f.invalid.Error()+"; the running servers keep their configuration (F4)")
 	}
 	switch {
 	case f.server.Replicas == 0:
@@ -204,10 +204,10 @@ func (f *facts) judgeServer(s *conditionSet, status *bind9.Bind9InstanceStatus) 
 	case f.failed(actionApply):
 		s.degrade(f.err)
 	case f.server.Replicas > 0 && !f.ready && wasThere:
-		s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "the server was ready and is not")
+		s.set(bind9.ConditionDegraded, true, ReasonUnavailable, "the server is no longer ready")
 	case f.ready && f.silent != nil:
-		s.set(bind9.ConditionDegraded, true, ReasonAgentSilent, fmt.Sprintf("BIND answers with the configuration and the zones "+
-			"that it has, and its agent, which changes them, does not answer: %v; see kubectl logs -n %s -l %s=%s -c %s", f.silent,
+		s.set(bind9.ConditionDegraded, true, ReasonAgentSilent, fmt.Sprintf("BIND serves its present zones, but its agent, which "+
+			"changes them, does not answer: %v; see kubectl logs -n %s -l %s=%s -c %s", f.silent,
 			f.server.Namespace, bind9.LabelInstance, f.server.Name, render.AgentContainer))
 	}
 	f.judgeProgress(s)
@@ -230,10 +230,10 @@ func (f *facts) judgeProgress(s *conditionSet) {
 	case waits != nil:
 		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, waits.Error())
 	case isApplied && drains:
-		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; "+
-			"the pods of the other manager answer until every node knows")
+		s.set(bind9.ConditionProgressing, true, ReasonTakingOver, "the Service selects the pod of this server; pods of the other "+
+			"manager answer until every node has the change")
 	case isApplied && f.rotates():
-		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are taken until every server and the primary take "+
+		s.set(bind9.ConditionProgressing, true, ReasonRotating, "two TSIG keys are accepted until every server and the primary accept "+
 			"the new one")
 	case isApplied && f.blocked != "":
 		s.set(bind9.ConditionProgressing, true, ReasonRollingOut, f.blocked)

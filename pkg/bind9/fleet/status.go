@@ -75,8 +75,8 @@ func (s *conditionSet) set(condition string, is bool, reason, message string) {
 // setHeld reports a class that holds up the rotation, unless there is other progress.
 func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
-		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due to be made anew and stays: "+
-			"DNSClass %q has mode %s, and zones that it made at the servers name the key; "+
+		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due for renewal but stays: DNSClass "+
+			"%q has mode %s, and zones that it made at the servers name the key; "+
 			"deliver these zones by a class with mode Catalog and delete this one, or leave spec.tsigKey out", class.Name,
 			apiclass.ModeOf(class.Spec.Bind9)))
 	}

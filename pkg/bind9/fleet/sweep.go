@@ -43,7 +43,7 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 	s := &sweeper{gone: map[orphan]time.Time{}}
 	for {
 		if err := f.sweepOrphans(ctx, s); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "fleet: what servers that are gone left stays for now")
+			klog.FromContext(ctx).Error(err, "fleet: objects of deleted servers stay for now")
 		}
 		select {
 		case <-ctx.Done():
@@ -80,7 +80,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	}
 	if ripe := s.nextSweep(owners, f.Clock.Now()); ripe != (orphan{}) {
 		left, err := f.children.removeAll(ctx, ripe.namespace, ripe.owner)
-		klog.FromContext(ctx).Info("removed what a server that is gone left", "namespace", ripe.namespace, "owner", ripe.owner,
+		klog.FromContext(ctx).Info("removed an object of a deleted server", "namespace", ripe.namespace, "owner", ripe.owner,
 			"objects", left)
 		wrong = append(wrong, err)
 	}

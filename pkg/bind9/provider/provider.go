@@ -56,7 +56,7 @@ func (i Instance) waitingRow() delivery.Server {
 }
 
 func (i Instance) leavingRow() delivery.Server {
-	return delivery.Server{Name: i.Name, Note: "it is not in the class any more, and the zone is not removed there yet", At: time.Now()}
+	return delivery.Server{Name: i.Name, Note: "it has left the class, and the zone is not removed there yet", At: time.Now()}
 }
 
 // Config configures a Provider. All fields are required but Primaries.
@@ -193,7 +193,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		if failure := failed[row.Name]; failure != nil {
 			report.Servers[i].Err = failure
 		} else if made[row.Name] {
-			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has made the zone, and it has not transferred it yet"
+			report.Servers[i].Err, report.Servers[i].Note = nil, "its agent has created the zone, and the transfer is not done yet"
 		}
 	}
 	for _, instance := range f.waiting {
@@ -213,7 +213,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 // goesOver returns the error of a call during which the servers began to change between the signed and the unsigned
 // zone: the signer's serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonPending, "the servers begin to have %s from another primary", plan.Zone)
+	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
 
 func isWithoutZone(row delivery.Server) bool {

@@ -97,7 +97,7 @@ func (u *Updater) followSources(ctx context.Context, targets []target, outcomes 
 		switch primary, has := from.primaries[t.Name]; {
 		case t.Primary || t.Leaving || t.writer == nil:
 		case !has:
-			outcomes[i].note = "no primary has an address and a key yet that it could transfer from"
+			outcomes[i].note = "no primary that it could transfer from has an address and a key yet"
 		case !written[primary.Name]:
 			outcomes[i].note = "it transfers from " + primary.Name + ", which does not have the serial yet"
 		default:
@@ -209,7 +209,7 @@ func (u *Updater) haveSame(ctx context.Context, t, primary target, plan delivery
 
 func (u *Updater) compareSerials(ctx context.Context, t, primary target, plan delivery.Plan) outcome {
 	if primary.writer == nil {
-		return outcome{note: "no primary has an address and a key yet that it could transfer from"}
+		return outcome{note: "no primary that it could transfer from has an address and a key yet"}
 	}
 	now := u.readSerials(ctx, t, primary, plan)
 	if now.err == nil && now.has == now.wants {

@@ -205,7 +205,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	requeueAfter, err := c.syncZone(looking, zone)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		klog.FromContext(ctx).Error(err, "A zone is not signed as it should be; it is tried again", "zone", at)
+		klog.FromContext(ctx).Error(err, "A zone cannot be signed as specified; it is retried", "zone", at)
 		c.queue.AddRateLimited(at)
 	default:
 		c.queue.Forget(at)
@@ -289,7 +289,7 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	meta.SetStatusCondition(&conditions, metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSerialBehind,
 		ObservedGeneration: w.zone.Generation,
-		Message:            fmt.Sprintf("its servers have serial %d from the signer; the serial goes past %d", w.behind, past),
+		Message:            fmt.Sprintf("its servers have serial %d from the signer; the zone's serial is raised past %d", w.behind, past),
 	})
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.zone.UID, "resourceVersion": w.zone.ResourceVersion},

@@ -69,7 +69,7 @@ func (f *facts) refuseLongTTL() {
 func (p *parent) explain() string {
 	next := ""
 	if p.elsewhere {
-		next = "; have it as in status.dnssec.ds there"
+		next = "; publish status.dnssec.ds there"
 	}
 	if p.unknown != "" {
 		next += ": " + p.unknown
@@ -192,8 +192,8 @@ func (d *decision) lost(f *facts) bool {
 	if f.signing.Present {
 		return false
 	}
-	d.setMessage("KeysLost: the signer does not have the zone that it signed, nor its keys, and signs it with no others: " +
-		"restore the claim of the signer, or remove spec.dnssec and set it again when status.dnssec is gone")
+	d.setMessage("KeysLost: the signer has lost the zone and its keys, and does not sign with new keys: restore the claim of the " +
+		"signer, or remove spec.dnssec and set it again when status.dnssec is gone")
 	return true
 }
 
@@ -332,12 +332,12 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	switch {
 	case tooLong:
 		d.setMessage("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
-			"or lower the TTL there; until then no key takes the place of another", f.ttl, f.times.parentDSTTL, d.status.Policy)
+			"or lower the TTL there; until then no key is replaced", f.ttl, f.times.parentDSTTL, d.status.Policy)
 		d.requeueAfter = blockedInterval
 	case len(coming) > 0:
-		d.setMessage("the DS of key %s is to come to each server of the parent%s", strings.Join(coming, ", "), f.explain())
+		d.setMessage("waiting for the DS of key %s at each server of the parent%s", strings.Join(coming, ", "), f.explain())
 	case len(going) > 0:
-		d.setMessage("the DS of key %s is to leave each server of the parent%s", strings.Join(going, ", "), f.explain())
+		d.setMessage("waiting for each server of the parent to drop the DS of key %s%s", strings.Join(going, ", "), f.explain())
 	case len(d.reports) > 0:
 		d.setMessage("")
 	default:
@@ -354,7 +354,7 @@ func (d *decision) decideWithdrawing(f *facts) {
 	case f.policy != "" && f.blocked == "":
 		d.enter(f, v1alpha1.DNSSECSigned, "")
 	case f.unknown != "" || len(f.anywhere) > 0:
-		d.setMessage("the DS is to leave each server of the parent%s", f.explain())
+		d.setMessage("waiting for each server of the parent to drop the DS%s", f.explain())
 	default:
 		d.enter(f, v1alpha1.DNSSECExpiring, "the DS leaves the caches")
 	}

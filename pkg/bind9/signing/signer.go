@@ -109,7 +109,7 @@ func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 		f.blocked = fmt.Sprintf("%d classes deliver it, and one signer can sign it: have one class deliver it", len(among.classes))
 		return at
 	case at.of == nil:
-		f.blocked = fmt.Sprintf("the class %s, which has delivered it, is not in force for it: see the condition Ready", among.classes[0])
+		f.blocked = fmt.Sprintf("the class %s, which delivered it, is no longer in force for it: see the condition Ready", among.classes[0])
 		return at
 	case !deliversByCatalog(at.of):
 		f.blocked = fmt.Sprintf("DNSClass %s delivers to no Bind9Cluster (bind9.clusterRef) in the mode Catalog", at.of.Name)

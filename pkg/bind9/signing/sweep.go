@@ -48,7 +48,7 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 				zones, err := c.sweepSigner(ctx, signer, c.left[at])
 				<-slots
 				if err != nil && ctx.Err() == nil {
-					klog.FromContext(ctx).Error(err, "Zones that are left at a signer are not removed; they are at a later look",
+					klog.FromContext(ctx).Error(err, "Zones that are left at a signer could not be removed; this is retried",
 						"signer", at)
 				}
 				mu.Lock()

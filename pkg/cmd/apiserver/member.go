@@ -28,9 +28,9 @@ type MemberOptions struct {
 // AddFlags binds the options to flags.
 func (o *MemberOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DataDir, "etcd-data-dir", o.DataDir, "Directory of an etcd that runs in this process, instead of --etcd-servers; "+
-		"made if it is not there.")
-	flags.Int64Var(&o.QuotaBytes, "etcd-quota-bytes", o.QuotaBytes, "Size above which the etcd of --etcd-data-dir takes no writes; "+
-		"0 means 8 GiB.")
+		"created if missing.")
+	flags.Int64Var(&o.QuotaBytes, "etcd-quota-bytes", o.QuotaBytes, "Quota of the etcd of --etcd-data-dir, above which it refuses "+
+		"writes; 0 means 8 GiB.")
 	flags.StringVar(&o.Cluster.MemberName, "etcd-member-name", o.Cluster.MemberName, "Name of this member among several of "+
 		"--etcd-data-dir: in a StatefulSet the name of the pod.")
 	flags.StringVar(&o.Cluster.InitialCluster, "etcd-initial-cluster", o.Cluster.InitialCluster, "All members, the same on each of them, "+
@@ -78,7 +78,7 @@ func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, relea
 	if o.hasPeers() {
 		config.Cluster = &o.Cluster
 		// No timeout: members that give up and restart ever later could miss each other forever.
-		klog.Infof("Waiting until more than half of the members of etcd are there: %s", o.Cluster.InitialCluster)
+		klog.Infof("Waiting until more than half of the members of etcd run: %s", o.Cluster.InitialCluster)
 	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, aloneTimeout, fmt.Errorf("--etcd-data-dir %s: etcd did not start within %s; "+

@@ -211,8 +211,8 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, err)
 	}
 	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
-		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an object that cannot be read would take it out of a zone "+
-			"that does not know; leave it off, kubizone fsck says what is damaged", features.AllowUnsafeMalformedObjectDeletion))
+		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an unreadable object would leave its data in the zone; "+
+			"leave it off, kubizone fsck names the damage", features.AllowUnsafeMalformedObjectDeletion))
 	}
 	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
 		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))
@@ -238,9 +238,8 @@ func (o *Options) Validate() error {
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
-		return []error{errors.New("--requestheader-client-ca-file: name in --requestheader-allowed-names the client whose headers are " +
-			"believed, the common name of kube-apiserver's --proxy-client-cert-file: without it a client with any certificate of that " +
-			"authority could be any user")}
+		return []error{errors.New("--requestheader-client-ca-file needs --requestheader-allowed-names, with the common name of " +
+			"kube-apiserver's --proxy-client-cert-file: without it a client with any certificate of that authority could be any user")}
 	}
 	if header.ClientCAFile == "" && len(header.AllowedNames) > 0 {
 		return []error{errors.New("--requestheader-allowed-names goes with --requestheader-client-ca-file: " +

@@ -49,18 +49,18 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.listen, "listen", o.listen, "address and port to listen on")
 	flags.StringVar(&o.tlsCert, "tls-cert-file", o.tlsCert, "certificate to serve https with; without one it is http, on loopback alone")
 	flags.StringVar(&o.tlsKey, "tls-private-key-file", o.tlsKey, "its key")
-	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile, "file with a bearer token a line, of 16 characters at least; "+
-		"several while one takes the other's place")
+	flags.StringVar(&o.tokenFile, "token-file", o.tokenFile, "file of bearer tokens, one a line, of 16 characters at least; several "+
+		"while clients change to a new one")
 	flags.StringVar(&o.rndcServer, "rndc-server", o.rndcServer, "ADDRESS:PORT of named's control channel")
-	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, "+
-		"as rndc-confgen or tsig-keygen writes it; of several keys the next is tried where named does not accept one")
+	flags.StringVar(&o.rndcKeyFile, "rndc-key-file", o.rndcKeyFile, "file of the control channel's key, as rndc-confgen or tsig-keygen "+
+		"writes it; of several keys the first that named accepts is used")
 	flags.StringVar(&o.dnsServer, "dns-server", o.dnsServer, "ADDRESS:PORT where named answers DNS")
 	flags.StringVar(&o.tsigKeyFile, "tsig-key-file", o.tsigKeyFile, "file of the TSIG key that signs questions to named, as for catalogs; "+
 		"without one it is the control channel's")
 	flags.StringVar(&o.zoneDir, "zone-dir", o.zoneDir, "directory for files of zones, which named has at the same path; "+
 		"both may write there")
-	flags.StringVar(&o.configDir, "config-dir", o.configDir, "directory of named's configuration: "+
-		"after a change of a file there named is told to read it again; empty for none")
+	flags.StringVar(&o.configDir, "config-dir", o.configDir, "directory of named's configuration: after a change of a file there named "+
+		"reads it again; empty for none")
 	flags.StringVar(&o.catalogsFile, "catalogs-file", o.catalogsFile, "file with the names of the catalog zones that named follows, "+
 		"one a line: after a start, /ready waits for their members")
 	flags.StringVar(&o.supervise, "supervise", o.supervise, "address and port for a readiness probe by TCP, open while named answers DNS: "+
@@ -74,7 +74,7 @@ func NewCommand() *cobra.Command {
 		Use:   "bind-agent",
 		Short: "serve an HTTP API beside one BIND, by which zones are added to it, changed and removed",
 		Long: `Serve an HTTP API beside one named, by which its zones are added, changed and removed while it runs. It is the API of
-bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line that begins with "ready" says when it serves.`,
+bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line that begins with "ready" shows that it serves.`,
 		Example: `  kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --token-file /run/secrets/agent/tokens
   kubizone bind-agent --rndc-key-file /etc/bind/rndc.key --token-file /run/secrets/agent/tokens --listen :8443 \
     --tls-cert-file tls.crt --tls-private-key-file tls.key`,

@@ -42,9 +42,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
 		"port 0 takes a free one")
-	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several controllers works")
-	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "after which a Lease that is not renewed is another's; "+
-		"a controller that loses it has half of it to end calls to providers")
+	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease by which one of several controllers is elected")
+	flags.DurationVar(&o.LeaseDuration, "lease-duration", o.LeaseDuration, "time after which another controller may take a Lease that "+
+		"is not renewed; a controller that loses it ends its calls within half of this")
 }
 
 // Config is the result of Complete.
@@ -85,9 +85,9 @@ func NewCommand() *cobra.Command {
 		Use:   "controller",
 		Short: "deliver zones of the API by their DNSClasses",
 		Long: `Deliver the zones of an API by their DNSClasses until SIGTERM: to secondaries, by dynamic update (RFC 2136) and
-to webhooks. Deliveries, and the condition Ready of Zones and Records, say how far each is. It acts as the user of the
+to webhooks. Deliveries, and the condition Ready of Zones and Records, show the progress of each. It acts as the user of the
 kubeconfig, or as its pod's
-ServiceAccount; Secrets are got by the names that DNSClasses have, and not listed. A line that begins with "ready" says
+ServiceAccount; Secrets are got by the names that DNSClasses have, and not listed. A line that begins with "ready" shows
 that it could work, one that begins with "leading" that it does.`,
 		Example: `  kubizone controller --kubeconfig cluster.kubeconfig --health-listen 127.0.0.1:0`,
 		Args:    cobra.NoArgs,

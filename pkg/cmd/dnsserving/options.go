@@ -44,7 +44,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.DNSViews, "dns-view", o.DNSViews, `view served by DNS, "" for the default view; repeatable: `+
 		`a name that is in several is served from the first`)
 	flags.StringSliceVar(&o.TransferAllow, "transfer-allow", o.TransferAllow, "addresses or prefixes that may ask for SOA and transfers")
-	flags.StringSliceVar(&o.TransferTo, "transfer-to", o.TransferTo, "secondaries told of new serials, ADDRESS or ADDRESS:PORT")
+	flags.StringSliceVar(&o.TransferTo, "transfer-to", o.TransferTo, "secondaries that get NOTIFY, ADDRESS or ADDRESS:PORT")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them: "+
 		"transfers then need one of them, and the first signs what is sent to secondaries")
 }

@@ -127,7 +127,7 @@ func writeFindings(out io.Writer, findings []Finding) error {
 		switch {
 		case finding.Next == "" || i == cause:
 		case finding.Status == Fail && finding.Depth < Own:
-			terminal.Fprintf(&text, "%20snext: mend the cause above first\n", "")
+			terminal.Fprintf(&text, "%20snext: repair the cause above first\n", "")
 		default:
 			terminal.Fprintf(&text, "%20snext: %s\n", "", finding.Next)
 		}

@@ -48,7 +48,7 @@ func judgeFacts(f *facts, now time.Time) []Finding {
 	}
 	if f.standalone() {
 		return []Finding{warn("version", "this is kubizone up ("+f.version+"), which needs no installation: there is nothing to check",
-			"see what it prints; kubectl get --raw '/readyz?verbose' lists its checks")}
+			"see its output; kubectl get --raw '/readyz?verbose' lists its checks")}
 	}
 	now = now.Add(f.ahead[kubeAPIServer]) // kube-apiserver verifies the certificates
 	return []Finding{
@@ -300,9 +300,9 @@ func (f *facts) judgeOthers(now time.Time) Finding {
 		if err != nil {
 			continue // the servers report it at start
 		}
-		next := "make it anew, and restart the servers"
+		next := "recreate it, and restart the servers"
 		if name == peerSecret {
-			next = "delete the Secret " + name + ", and restart the pods of the servers: the first makes it anew"
+			next = "delete the Secret " + name + ", and restart the pods of the servers: the first recreates it"
 		}
 		end := chain[0].NotAfter
 		switch day := end.UTC().Format(time.DateOnly); {
@@ -397,9 +397,9 @@ type nextStep struct {
 // work. An alarm concerns all servers.
 var nextByCheck = []nextStep{
 	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
-		"names the members that say so; find the one that differs, replace it as a lost one, and take the alarm back " +
+		"names the members that say so; find the member that differs, replace it as a lost member, and disarm the alarm " +
 		"(docs/operations.md, CORRUPT)", true},
-	{maintenance.HealthSpace, "etcd is full and takes no writes (alarm NOSPACE): the servers make room by themselves within a minute; " +
+	{maintenance.HealthSpace, "etcd is full and refuses writes (alarm NOSPACE): the servers free space by themselves within a minute; " +
 		"if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)", true},
 	{formatCheck, "the servers do not read the format of the store: let the version that wrote it replace them " +
 		"(kubectl rollout status), or restore a backup of theirs", false},
@@ -466,5 +466,5 @@ func (f *facts) judgeNamespaces() Finding {
 		return ok(check, "each that has Zones, Delegations or Records is there")
 	}
 	return warn(check, "these are gone and have left Zones, Delegations or Records, which are still served: "+strings.Join(texts, ", "),
-		"make the namespace again, or remove what it left: kubectl delete records,delegations,zones --all -n NAMESPACE")
+		"create the namespace again, or delete its objects: kubectl delete records,delegations,zones --all -n NAMESPACE")
 }

@@ -186,7 +186,7 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 		"certificate for etcd near its end": {func(t *testing.T, f *facts, ca *pki.Pair) {
 			near := issueLeaf(t, ca, "x", time.Hour).CertPEM
 			f.others = map[string]*corev1.Secret{"kubizone-etcd-client": {Data: map[string][]byte{corev1.TLSCertKey: near}}}
-		}, "certificate", Warn, "Secret kubizone-etcd-client expires on", "make it anew"},
+		}, "certificate", Warn, "Secret kubizone-etcd-client expires on", "recreate it"},
 		"no APIService of a release": {func(_ *testing.T, f *facts, _ *pki.Pair) {
 			f.registrations, f.release = f.registrations[:1], release{"dns", 4}
 		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone does not exist", "helm rollback dns 4 -n kubizone-system"},
@@ -355,7 +355,7 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 		var out bytes.Buffer
 		err := writeFindings(&out, judgeFacts(f, now))
 		reported := strings.Count(out.String(), "                    next: ")
-		follow := strings.Count(out.String(), "                    next: mend the cause above first")
+		follow := strings.Count(out.String(), "                    next: repair the cause above first")
 		if !errors.Is(err, ErrFailed) || !strings.HasPrefix(out.String(), "CAUSE: "+test.cause+": ") || follow != test.follow ||
 			reported-follow != test.nextsReported {
 			t.Errorf("%s: %v, %d follow:\n%s", name, err, follow, out.String())

@@ -65,7 +65,7 @@ func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	switch {
 	case f.release.name != "":
-		return fmt.Sprintf("helm has the release %[1]s: helm rollback %[1]s %[2]d -n %[3]s makes what is gone again", f.release.name,
+		return fmt.Sprintf("helm has the release %[1]s: helm rollback %[1]s %[2]d -n %[3]s restores the deleted objects", f.release.name,
 			f.release.revision, namespace)
 	case f.releaseErr != nil:
 		return "helm rollback, where helm list -n " + namespace + " has a release; else kubectl apply -k with the form that was applied " +

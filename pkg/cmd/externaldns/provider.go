@@ -366,7 +366,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	for _, c := range p.makeCandidates(s, wanted) {
 		current := s.existing[c.Key]
 		if c.Err == nil && current != nil && current.Namespace != c.Namespace {
-			c.Err = fmt.Errorf("its Record stands in another namespace than %s, and goes first", c.Namespace)
+			c.Err = fmt.Errorf("its Record is in another namespace than %s, and is deleted first", c.Namespace)
 		}
 		if c.Err != nil {
 			refused = append(refused, *c)

@@ -41,7 +41,7 @@ func newHandler(running context.Context, p *provider) http.Handler {
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
 	mux.HandleFunc("POST /records", h.workAlone(h.serveChanges))
 	return http.TimeoutHandler(requireVersion(mux), answerTime,
-		"it takes longer, and goes on; the next cycle of external-dns finds what is done")
+		"the changes take longer, and continue; the next cycle of external-dns sees the result")
 }
 
 func requireVersion(next http.Handler) http.Handler {

@@ -44,8 +44,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
 		"port 0 takes a free one")
-	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease that says which of several processes works; "+
-		"it marks the objects that are made, and what has another mark is never changed. From its namespace the agents are reached")
+	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease by which one of several processes is elected; it marks the "+
+		"objects that the fleet creates, and objects with another mark are never changed. Agents are reached from its namespace")
 	flags.StringSliceVar(&o.ServerNamespaces, "server-namespace", nil, "namespace in which servers are run; repeated for more, "+
 		"\"*\" for all. Bind9Clusters in others wait")
 	flags.StringVar(&o.BINDRepository, "bind9-repository", o.BINDRepository, "image of BIND without its tag, which is the version, "+
@@ -144,9 +144,9 @@ func NewCommand() *cobra.Command {
 		Use:   "fleet",
 		Short: "run BIND servers for Bind9Clusters and Bind9Instances",
 		Long: `Run BIND servers in the cluster for the objects of bind9.kubi.zone until SIGTERM (docs/fleet.md): it makes
-Deployments, Services, Secrets and what else a server consists of, keeps them as they shall be, and removes them with the
+Deployments, Services, Secrets and other objects of a server, keeps them up to date, and removes them with the
 object. It acts as the
-user of the kubeconfig, or as its pod's ServiceAccount. A line that begins with "ready" says that it could work, one that
+user of the kubeconfig, or as its pod's ServiceAccount. A line that begins with "ready" shows that it could work, one that
 begins with "leading" that it does.`,
 		Example: `  kubizone fleet --server-namespace dns-system --agent-image registry.example/kubizone:v0.5.0 --primary-service ` +
 			`kubizone-system/kubizone-primary`,

@@ -22,7 +22,7 @@ func NewCommand() *cobra.Command {
 	var encryption string
 	command := &cobra.Command{
 		Use:   "fsck",
-		Short: "recompute what is stored from the objects and compare",
+		Short: "compare stored keys with those recomputed from the objects",
 		Long: `Recompute every internal key and every step of the journals from the zones and records, at one revision, and report
 differences. Nothing is repaired and nothing is written. Exit code 1 means damage; pending work of a running server is
 not damage.`,

@@ -121,7 +121,7 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 	if following > 0 {
 		had, has := snapshots[0].Header(), snapshots[1].Header()
 		r.addChange(load.Change{Op: "~", Zone: write.Zone, Object: "zone " + write.Zone, After: write.After, Text: fmt.Sprintf(
-			"%s: ttl %d instead of %d for what Records without a ttl have there (RRsets: %d)", has.FQDN, has.TTL, had.TTL, following)})
+			"%s: ttl %d instead of %d for Records without a ttl (RRsets: %d)", has.FQDN, has.TTL, had.TTL, following)})
 	}
 	for _, pair := range cut {
 		show(pair, types.NamespacedName{Namespace: above.Namespace, Name: above.Name})
@@ -152,8 +152,8 @@ func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write
 		case err == nil:
 			sets = current.RRsets()
 		case apierrors.IsForbidden(err):
-			r.addNote("warning", fmt.Sprintf("zone %s: what Records have at its name and at those of its name servers is not seen; the "+
-				"right to get zones/entries in namespace %s shows it", write.Zone, write.ZoneBefore.Namespace))
+			r.addNote("warning", fmt.Sprintf("zone %s: Records at its name and at its name servers are not considered: this needs the "+
+				"right to get zones/entries in namespace %s", write.Zone, write.ZoneBefore.Namespace))
 		default:
 			return out, fmt.Errorf("entries of zone %s: %w", write.Zone, err)
 		}

@@ -98,7 +98,7 @@ spec: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 			"~ ns1.example.org. A: ttl 600 instead of 360, with 192.0.2.7, without 192.0.2.1 (zone dns/org)",
 			"~ ns3.example.org. A: ttl 600 instead of 360 (zone dns/org)",
 			"+ ns2.example.org. 600 AAAA 2001:db8::2 (zone dns/org)",
-			"~ example.org.: ttl 600 instead of 360 for what Records without a ttl have there (RRsets: 1) (zone dns/org)"}},
+			"~ example.org.: ttl 600 instead of 360 for Records without a ttl (RRsets: 1) (zone dns/org)"}},
 		{name: "a child zone without an address", manifests: apps(", nameServers: [{name: ns1}]")},
 		{name: "an address of it", manifests: apps(", nameServers: [{name: ns1, addresses: [192.0.2.60]}, {name: ns1.example.org.}]"),
 			want: []string{"+ apps.example.org. 360 NS ns1.apps.example.org., ns1.example.org. (zone team/apps)",

@@ -183,7 +183,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	terminal.Fprintf(out, "%s\n", summary)
 	incomplete := total.Incomplete()
 	if total.Written+total.Removed > 0 && (len(failed) > 0 || incomplete != "") {
-		terminal.Fprintf(progress, "what is written stays: an import is not one transaction; kubizone apply changes up to 100 "+
+		terminal.Fprintf(progress, "written Records stay: an import is not one transaction; kubizone apply changes up to 100 "+
 			"Records in one\n")
 	}
 	if len(failed) == 0 && incomplete != "" {

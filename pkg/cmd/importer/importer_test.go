@@ -324,7 +324,7 @@ www A 192.0.2.2
 	occluded := s.runImport("", writeFile(t, "more.zone", "$TTL 300\nx.child TXT x\nlone DS 1 8 2 "+strings.Repeat("0", 64)+"\n"), "--zone",
 		"platform/shared")
 	occluded.expectRemarks("warning: S5.6: TXT at x.child.shared.test. is occluded",
-		"warning: S5.14: DS at lone.shared.test. stands without NS")
+		"warning: S5.14: DS at lone.shared.test. has no NS beside it")
 }
 
 // M2: a failed source stops no other, and sets the exit code, as does a zone that name servers would not load.
@@ -393,7 +393,7 @@ func TestImport_plansAndPrunesWhatTheFileNoLongerHas(t *testing.T) {
 	plan := s.runPlan("", changed, "--zone", "a/t", "--create-zone", "--prune")
 	const leftToOthers = `zone a/t: edited.t.test. A (a/edited-a.t): no source has it any more, and ["kubectl-edit"] changed it since; ` +
 		"delete it if it is not needed"
-	want := `zone t.test. (a/t): 2 added, 1 changed, 2 removed; told: no class
+	want := `zone t.test. (a/t): 2 added, 1 changed, 2 removed; classes: no class
 - alias.t.test. A 192.0.2.6
 + alias.t.test. CNAME a.t.test.
 - b.t.test. A 192.0.2.3

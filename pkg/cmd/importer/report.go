@@ -196,7 +196,7 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 		return fmt.Sprintf("this would hold the zone (S7.6): it lacks %s; the annotation %s lets that through", excess,
 			v1alpha1.AnnotationPublishDeletions), nil
 	default:
-		return fmt.Sprintf("this would hold the zone (S7.5) where what it has now has stood for ten minutes: it lacks %s; the annotation "+
+		return fmt.Sprintf("this would hold the zone (S7.5) if its present RRsets are older than ten minutes: it lacks %s; the annotation "+
 			"%s lets that through", excess, v1alpha1.AnnotationPublishDeletions), nil
 	}
 }
@@ -263,7 +263,7 @@ func (r *report) printReport(out io.Writer, form string) error {
 		r.printMarkdown(&b)
 	default:
 		for _, z := range r.Zones {
-			terminal.Fprintf(&b, "%s; told: %s\n", z.title(), z.describeClasses())
+			terminal.Fprintf(&b, "%s; classes: %s\n", z.title(), z.describeClasses())
 			b.WriteString(listLines(z.Changes))
 			if z.Held != "" {
 				terminal.Fprintf(&b, "held: %s\n", z.Held)

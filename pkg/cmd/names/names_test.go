@@ -139,14 +139,14 @@ func TestWho_findsRecords(t *testing.T) {
 	for asked, want := range map[string]string{
 		"www.example.org":        "a r-www.example.org www.example.org. A 192.0.2.1, 192.0.2.2 dns/zone",
 		"WWW.Example.org.":       "a r-www.example.org www.example.org. A",
-		"x.y.apps.example.org":   "stand at *.apps.example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE b ",
-		"absent.example.org.":    "stand at example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE c ",
+		"x.y.apps.example.org":   "are at *.apps.example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE b ",
+		"absent.example.org.":    "are at example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE c ",
 		"192.0.2.2":              " a r-www.example.org",
 		"2001:0db8:0::0001":      " b r-apps.example.org",
 		"192.0.2.9":              "No Record of 192.0.2.9 in all namespaces.",
 		"www.example.net":        "No Record of www.example.net in all namespaces.",
 		"b www.example.org":      "No Record of www.example.org in namespace b",
-		"b x.y.apps.example.org": "stand at *.apps.example.org.",
+		"b x.y.apps.example.org": "are at *.apps.example.org.",
 	} {
 		client, s := makeClient(nil, objects...), &search{namespace: "b", everywhere: true}
 		if in, rest, found := strings.Cut(asked, " "); found {
@@ -216,7 +216,7 @@ ZONE OBJECT RECORDS READY
 
 Shown is what namespace a has: the right to list zones, delegations and records in all namespaces shows all.
 `},
-		{"z", "", "\nNo zone in namespace z, which is the one that was searched.\n"},
+		{"z", "", "\nNo zone in namespace z, the only one that was searched.\n"},
 	} {
 		client := makeClient(nil, objects...)
 		tr := &tree{search: search{api: client.KubizoneV1alpha1(), namespace: test.in, everywhere: true}}

@@ -28,7 +28,7 @@ func newTree() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
 		Use:   "tree [ZONE]",
-		Short: "show which zones stand below which, with their Records and Delegations",
+		Short: "show the tree of zones, with their Records and Delegations",
 		Long: `Show the zones, each below the zone that delegates it, with how many Records each namespace has in it, and its Delegations.
 With ZONE, the name of a zone: that one and what stands below it. All namespaces are shown where you may list the objects in all of
 them, else that of -n; zones that Records or zones of it belong to stand there by their objects alone. The exit code is 1 where there

@@ -51,7 +51,7 @@ func (s *search) where() string {
 	if s.everywhere {
 		return "in all namespaces"
 	}
-	return fmt.Sprintf("in namespace %s, which is the one that was searched", s.namespace)
+	return fmt.Sprintf("in namespace %s, the only one that was searched", s.namespace)
 }
 
 func (s *search) findRecords(ctx context.Context, text string, out io.Writer) error {
@@ -114,7 +114,7 @@ func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Re
 		case err != nil || len(found) > 0 && i == 0:
 			return found, "", err
 		case len(found) > 0:
-			return found, fmt.Sprintf("No Record stands at %s; the nearest above stand at %s (S4.8):", fqdn, candidate), nil
+			return found, fmt.Sprintf("No Record at %s; the nearest above are at %s (S4.8):", fqdn, candidate), nil
 		}
 	}
 	return nil, "", nil

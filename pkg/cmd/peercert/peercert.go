@@ -152,8 +152,8 @@ func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsG
 		}
 		authority, leaf, err := parse(secret.Data)
 		if err != nil {
-			return nil, fmt.Errorf("%w; members that run go on, none can join: delete the Secret and then all members' pods at once, "+
-				"and it is made anew", err)
+			return nil, fmt.Errorf("%w; running members continue, none can join: delete the Secret and then all members' pods at once, "+
+				"and it is recreated", err)
 		}
 		life := leaf.Cert.NotAfter.Sub(leaf.Cert.NotBefore)
 		if now.Before(leaf.Cert.NotBefore.Add(life*2/3)) && coversHosts(leaf.Cert, o.Hosts) {

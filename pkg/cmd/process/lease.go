@@ -79,7 +79,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			return err
 		}
 	case <-time.After(lease.Duration):
-		klog.Background().Error(errLost, "something of the work does not end; the process ends with it")
+		klog.Background().Error(errLost, "a part of the work does not stop; the process exits")
 	}
 	return errLost
 }

@@ -183,7 +183,7 @@ func (p *Process) newHandler() http.Handler {
 		case <-p.begun:
 		default:
 			// The port needs no credentials: names of zones are only logged.
-			return "what the work needs is still being read; the log names zones that cannot be"
+			return "data that the work needs is still being read; the log names zones that cannot be read"
 		}
 		if p.Unready == nil {
 			return ""

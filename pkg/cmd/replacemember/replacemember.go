@@ -46,6 +46,6 @@ everything, and gives it a vote then.`,
 		},
 	}
 	command.Flags().StringVar(&dataDir, "data-dir", "", "data directory of a member that runs on this machine")
-	command.Flags().StringVar(&initialCluster, "etcd-initial-cluster", "", "as kubizone apiserver has it; it must name the new member")
+	command.Flags().StringVar(&initialCluster, "etcd-initial-cluster", "", "the value of kubizone apiserver, with the new member")
 	return command
 }

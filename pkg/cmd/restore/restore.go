@@ -49,18 +49,18 @@ older one was restored after FILE was taken, name that one in --ahead-of.`,
 			if err := report.WriteText(out); err != nil {
 				return err
 			}
-			_, err = terminal.Fprintf(out, "restored into %s; start the server on it, it continues with what is owed\n", restore.DataDir)
+			_, err = terminal.Fprintf(out, "restored into %s; start the server on it, it continues pending work\n", restore.DataDir)
 			return err
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&restore.DataDir, "data-dir", "", "data directory to restore into; it must have no data")
-	flags.StringVar(&restore.AheadOf, "ahead-of", "", "an older backup, if one was restored after this one was taken: "+
-		"serials go ahead of what it gave, too")
+	flags.StringVar(&restore.AheadOf, "ahead-of", "", "an older backup that was restored after FILE was taken: serials are raised above "+
+		"those of it, too")
 	flags.StringVar(&restore.EncryptionProviderConfigFile, "encryption-provider-config", "",
 		"encryption configuration of the server, where it has one")
 	flags.StringVar(&restore.MemberName, "etcd-member-name", "", "restore the first member of a cluster: its name; "+
 		"the others join by kubizone replace-member")
-	flags.StringVar(&restore.InitialCluster, "etcd-initial-cluster", "", "with --etcd-member-name: as kubizone apiserver has it")
+	flags.StringVar(&restore.InitialCluster, "etcd-initial-cluster", "", "with --etcd-member-name: the value of kubizone apiserver")
 	return command
 }

@@ -54,19 +54,18 @@ func NewOptions() *Options {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
-	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of everything that is kept: etcd, certificates, the kubeconfig; "+
-		"made if it is not there")
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of all data: etcd, certificates, the kubeconfig; created if missing")
 	flags.StringVar(&o.Listen, "listen", o.Listen, "address and port of the API; port 0 takes a free one")
 	flags.StringArrayVar(&o.Load, "load", o.Load, "PATH, VIEW=PATH or [VIEW=]NAME=PATH of manifests, a zone file or a directory of both, "+
 		"loaded through the API before it is ready; NAME, with a dot in it, is the zone of a file that does not say it (example.org.zone "+
 		"and db.example.org need none); repeatable")
 	flags.StringVar(&o.LoadNamespace, "load-namespace", o.LoadNamespace, "namespace of the objects made from zone files, "+
 		"and of manifests that name none")
-	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "take DNSClasses that hold a secret themselves; "+
-		"every user who may read classes reads it: for tests")
+	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "admit DNSClasses with a secret in the class, "+
+		"which every user who may read classes sees: for tests")
 	flags.BoolVar(&o.ACME, "acme", o.ACME, "serve the group acme.kubi.zone, a DNS-01 webhook solver for cert-manager")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, "+
-		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, which need not be there)")
+		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, if it exists)")
 }
 
 // Config is the result of Complete.

@@ -47,7 +47,8 @@ func (r *run) requestRepair(ctx context.Context) error {
 		return fmt.Errorf("--repair asks the Deliveries of the zone: %w", err)
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to mend: see the condition Ready of the Zone", r.id)
+		return fmt.Errorf("--repair: zone %s has no Delivery, so no class has anything to repair: see the condition Ready of the "+
+			"Zone", r.id)
 	}
 	zone, err = api.Zones(r.id.Namespace).Patch(ctx, r.id.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: FieldManager})

@@ -72,8 +72,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"and has to sign their answers")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that classes name, "+
 		"files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
-	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have each class compare the zone and mend what differs, and wait for that, "+
-		"two minutes at most; needs the right to patch the Zone")
+	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have each class compare and repair the zone, and wait for that, two minutes at "+
+		"most; needs the right to patch the Zone")
 	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
@@ -281,7 +281,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	var answer v1alpha1.ZoneChanges
 	if err := zones.RESTClient().Get().Namespace(r.id.Namespace).Resource("zones").Name(r.id.Name).SubResource("changes").
 		Param("since", settled.String()).Param("until", zone.Serial.String()).Do(ctx).Into(&answer); err != nil {
-		return nil, fmt.Errorf("zone %s is not settled, and what is delivered of it is not known: changes since serial %s: %w", r.id,
+		return nil, fmt.Errorf("zone %s is not settled, and its delivered content is unknown: changes since serial %s: %w", r.id,
 			settled, err)
 	}
 	changes, err := class.ReadChanges(answer.Changes)

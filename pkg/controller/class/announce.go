@@ -34,19 +34,19 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {
-		klog.Background().Info("What a zone lost since it was delivered is not known any more, and may still stand at the provider",
+		klog.Background().Info("Data that a zone lost since its last delivery may still be at the provider; the journal no longer has "+
+			"these changes",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", event.Remains)
 		a.announceZone(zone, corev1.EventTypeWarning, reasonRemains,
-			"%s: names that %s had and has no more may still stand at the provider, "+
-				"since the changes that it has not confirmed are not kept that long: "+
-				"ask a cluster admin to compare what the provider has with zones/entries", event.Key.Class, event.Remains)
+			"%s: data removed from %s may still be at the provider, since the journal no longer has the unconfirmed changes: ask a "+
+				"cluster admin to compare the provider's data with zones/entries", event.Key.Class, event.Remains)
 	}
 	if absent := event.Absent; !absent.IsZero() {
-		klog.Background().Info("A provider has not had a zone that it is to withdraw for a day; it is not asked further",
+		klog.Background().Info("A provider has lacked a zone to be withdrawn for a day; it is not asked again",
 			"class", event.Key.Class, "namespace", zone.Namespace, "zone", zone.Name, "fqdn", absent)
 		a.announceZone(zone, corev1.EventTypeWarning, string(delivery.ReasonZoneNotFound),
-			"%s: the provider has not had the zone %s for a day, which is taken for withdrawn: "+
-				"should it come back there, as of a backup, a cluster admin removes it", event.Key.Class, absent)
+			"%s: the provider has not had zone %s for a day, so the zone counts as withdrawn: if it returns there, as from a backup, a "+
+				"cluster admin has to remove it", event.Key.Class, absent)
 	}
 	switch {
 	case event.First && failure != nil:

@@ -58,13 +58,13 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
 	case uint32(s.serial)-uint32(zone.Status.Serial) > maxRepairJump && accepted != uint64(s.serial):
-		return fmt.Sprintf("; that is too far for the serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, "+
-			"or mend the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
+		return fmt.Sprintf("; that is too far ahead for the zone's serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or "+
+			"repair the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
 	case refused:
-		return "; the serial followed a secondary less than a day ago, and does so again when the day is over: mend the secondary, " +
-			"or raise spec.minimumSerial"
+		return "; the zone's serial followed a secondary less than a day ago, and follows again after a day: repair the secondary, or " +
+			"raise spec.minimumSerial"
 	}
-	return "; the serial goes past it"
+	return "; the zone's serial is raised past it"
 }
 
 // passSecondary completes the message of reason SerialBehind, and returns the sighting whose serial the API server is

@@ -68,7 +68,7 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 		}
 		return seen.serial, j.Message
 	}
-	if got, text := ask(signed); got != 105 || !strings.Contains(text, "goes past it") {
+	if got, text := ask(signed); got != 105 || !strings.Contains(text, "is raised past it") {
 		t.Errorf("%d: %s", got, text)
 	}
 	if got, text := ask(signed); got != 0 || !strings.Contains(text, "less than a day ago") {

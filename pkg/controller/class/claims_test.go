@@ -107,7 +107,7 @@ func TestController_oneKeyOfAName_S11_18(t *testing.T) {
 					t.Errorf("%s: %s has its name and says %s: %s", when, of.Name, ready.Reason, ready.Message)
 				case other != "" && (ready.Reason != string(delivery.ReasonInvalidConfiguration) ||
 					!strings.Contains(ready.Message, "DNSClass "+other+" uses") ||
-					!strings.Contains(ready.Message, "Name its key otherwise")):
+					!strings.Contains(ready.Message, "Rename its key")):
 					t.Errorf("%s: %s lost its name to %s and says %s: %s", when, of.Name, other, ready.Reason, ready.Message)
 				}
 			}

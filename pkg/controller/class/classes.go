@@ -359,8 +359,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 		defer fresh.spec.Provider.Close() // never used
 		fresh.spec.Provider, fresh.spec.Err = nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Permanent: true,
 			Message: fmt.Sprintf(
-				"%s uses another TSIG key of the same name, and a signature says by the name alone which key it is of, so this class is "+
-					"not served. Name its key otherwise, in its Secret and at its secondaries",
+				"%s uses another TSIG key of the same name, and a signature identifies its key by the name alone, so this class is not "+
+					"served. Rename its key, in its Secret and at its secondaries",
 				ready.Describe(fresh.lost))}
 	}
 	fresh.spec.Generation = generationOf(fresh)

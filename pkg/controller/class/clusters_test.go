@@ -221,7 +221,7 @@ func TestController_clustersShareNothing_S11_30(t *testing.T) {
 		w.expectZones("at first", "class", zoneC)
 		w.expectReady("at first", zoneA, "Delivered")
 		w.expectReady("at first", zoneB, "Delivered")
-		w.expectReady("at first", absent, "DNSClassNotFound: there is no Bind9Cluster edge; make it")
+		w.expectReady("at first", absent, "DNSClassNotFound: there is no Bind9Cluster edge; create it")
 		if got := w.finalizersOf("team-a", "edge"); !slices.Equal(got, []string{v1alpha1.FinalizerDelivery}) {
 			t.Errorf("finalizers of a cluster that delivers: %q", got)
 		}
@@ -375,7 +375,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		}
 		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
 		w.passTime(time.Hour)
-		expect("without a right", "False/AuthenticationFailed: its server does not let the controller in; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
+		expect("without a right", "False/AuthenticationFailed: its server denies the controller access; a cluster admin finds the cause in the controller's log; the conditions of Bind9Cluster edge and of its Bind9Instances say how the servers are")
 		if n := writes(); n != 3 {
 			t.Errorf("%d writes after the health has changed once, want 3", n)
 		}

@@ -199,9 +199,9 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
 	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		// For example, the controller's role is of an older version.
-		log.Error(err, "The API refuses what is to be written; it is tried again")
+		log.Error(err, "The API refuses a write; it is retried")
 	} else {
-		log.V(2).Info("an object is tried again", "err", err)
+		log.V(2).Info("an object is retried", "err", err)
 	}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && apierrors.IsTooManyRequests(err) {
 		c.queue.Forget(todo)

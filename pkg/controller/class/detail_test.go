@@ -98,7 +98,7 @@ func TestStore_logsWhyAClassFails(t *testing.T) {
 	klog.Flush()
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || lines[0][0] != 'E' || !strings.Contains(lines[0], "rndc: connection refused") ||
-		!strings.Contains(lines[0], "disk 7 is full") || !strings.HasSuffix(lines[1], "ServerError: main: its server could not do it") {
+		!strings.Contains(lines[0], "disk 7 is full") || !strings.HasSuffix(lines[1], "ServerError: main: its server failed") {
 		t.Errorf("the log:\n%s", log.String())
 	}
 }

@@ -29,15 +29,14 @@ const (
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,
-		Message: "the provider answers and lets us in", ObservedGeneration: of.Generation, LastTransitionTime: now}
+		Message: "the provider answers and accepts the credentials", ObservedGeneration: of.Generation, LastTransitionTime: now}
 	switch {
 	case errors.Is(found, delivery.ErrNotProven):
 		condition.Status, condition.Reason = metav1.ConditionUnknown, ReasonNotProven
 		condition.Message = ready.ShortenMessage(found.Error())
 		health.Status, health.Message = v1alpha1.HealthStatusUnknown, condition.Message
 	case found != nil:
-		reason, message := delivery.ReasonServerError, "the provider failed in a way that it does not explain; "+
-			"the controller's log has the error"
+		reason, message := delivery.ReasonServerError, "the provider failed without an explanation; the controller's log has the error"
 		var e *delivery.Error
 		if errors.As(found, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))

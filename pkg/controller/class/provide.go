@@ -98,7 +98,7 @@ func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map
 		namespace, name, _ := strings.Cut(at, "/")
 		_, digest, err := p.readSecret(ctx, namespace, name)
 		if digest == "error" {
-			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; what it held stays in use", "namespace", namespace, "name", name,
+			klog.FromContext(ctx).V(2).Info("a Secret cannot be read; its last data stay in use", "namespace", namespace, "name", name,
 				"err", errors.Unwrap(err))
 			digest = of[at] // a silent API server must not stop the class
 		}

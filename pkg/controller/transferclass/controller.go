@@ -270,7 +270,7 @@ func (c *Controller) syncTask(ctx context.Context, at task) {
 	case ctx.Err() == nil:
 		if text := err.Error(); c.failing[at.class] != text {
 			c.failing[at.class] = text
-			klog.FromContext(ctx).Error(err, "A class is not served as it should be; it is tried again", "class", at.class)
+			klog.FromContext(ctx).Error(err, "A class cannot be served as specified; it is retried", "class", at.class)
 		}
 		c.queue.AddRateLimited(at)
 	}
@@ -317,7 +317,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		return data, err
 	})
 	if (errors.Is(err, errUnread) || errors.Is(err, errUnlisted)) && known != nil {
-		klog.FromContext(ctx).V(1).Info("What a class had stays in use", "class", name, "err", err)
+		klog.FromContext(ctx).V(1).Info("A class keeps its last Secrets", "class", name, "err", err)
 		return nil
 	}
 	if err == nil {
@@ -401,7 +401,7 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	for at, to := range lost {
 		name := order[at].Name
 		if name == of.Name {
-			return fmt.Errorf("DNSClass %s has another key of the same name; name one of both otherwise, "+
+			return fmt.Errorf("DNSClass %s has another key of the same name; rename one of the keys, "+
 				"in its Secret and at the secondaries", to.Name)
 		}
 		c.endClass(name)
@@ -484,7 +484,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		// A lost store has neither Deliveries nor the class: then the zones are unknown, not gone.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
-			return fmt.Errorf("zones are to go from the class, and whether there still is one cannot be asked: %w", err)
+			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)
 		}
 		if live != known.of.UID {
 			c.endClass(name)

@@ -144,7 +144,7 @@ func TestKeys_ofServersEndNoClass_S11_17(t *testing.T) {
 				return secrets.Get(t.Context(), namespace, name)
 			})
 			mustSucceed(t, err)
-			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/a-mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "name the key of the server otherwise, in the Secret team/a-mallory") {
+			if w := selected.Waiting; len(w) != 1 || RowName(w[0].Server) != "team/a-mallory" || !strings.Contains(w[0].Err.Message, name) || !strings.Contains(w[0].Err.Message, "rename the key of the server, in the Secret team/a-mallory") {
 				t.Errorf("%v with the name %s: waiting %+v", order, name, w)
 			}
 		}

@@ -97,8 +97,8 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 			return nil, err
 		}
 		if other, twice := named[key.Name]; twice && !sameKey(key, other.Key) {
-			return nil, invalid("%s: Secret %s/%s has a key named %s, and Secret %s/%s, which the class names too, "+
-				"has another key of that name; name one of the keys otherwise, or name one Secret", field, ref.Namespace, ref.Name, key,
+			return nil, invalid("%s: Secret %s/%s has a key named %s, and Secret %s/%s, which the class names too, has another key of "+
+				"that name; rename one of the keys, or name one Secret", field, ref.Namespace, ref.Name, key,
 				other.secret.Namespace, other.secret.Name)
 		}
 		read[*ref] = key

@@ -161,8 +161,8 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 				server.Key.Namespace, server.Key.Name)
 		case apierrors.IsForbidden(err):
 			// The server's namespace may withdraw this right.
-			waiting[RowName(server)] = waitFor(server, delivery.ReasonAuthenticationFailed, "has no TSIG key that may be read: give the "+
-				"controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
+			waiting[RowName(server)] = waitFor(server, delivery.ReasonAuthenticationFailed, "has a TSIG key that may not be read: give "+
+				"the controller and the primary the right to get the Secret %s/%s", server.Key.Namespace, server.Key.Name)
 		case errors.As(err, &failure):
 			waiting[RowName(server)] = waitFor(server, failure.Reason, "has no TSIG key: %s", failure.Message)
 		default:
@@ -184,8 +184,8 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			}
 			if why != "" {
 				waiting[RowName(server.Server)] = waitFor(server.Server, delivery.ReasonInvalidConfiguration, "has the TSIG key %s, and "+
-					"%s; a signature names its key by the name alone; name the key of the server otherwise, in the Secret %s/%s and at "+
-					"the server", key, why, server.Key.Namespace, server.Key.Name)
+					"%s; a signature identifies its key by the name alone; rename the key of the server, in the Secret %s/%s and at the "+
+					"server", key, why, server.Key.Namespace, server.Key.Name)
 			}
 		}
 		for _, key := range server.keys {

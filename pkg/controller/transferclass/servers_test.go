@@ -71,10 +71,10 @@ func TestReadServers_holdsBackNoOther_S11_17(t *testing.T) {
 	}
 	if want := []string{
 		"dns/unmade",
-		"InvalidConfiguration vm/another has the TSIG key edge, and dns/first has another key of that name; a signature names its key by the name alone; name the key of the server otherwise, in the Secret vm/other and at the server",
+		"InvalidConfiguration vm/another has the TSIG key edge, and dns/first has another key of that name; a signature identifies its key by the name alone; rename the key of the server, in the Secret vm/other and at the server",
 		"InvalidConfiguration vm/broken has no TSIG key: Secret vm/broken: secret: is not base64; write it as tsig-keygen does",
 		"SecretNotFound vm/keyless has no TSIG key: there is no Secret vm/missing",
-		"AuthenticationFailed vm/refused has no TSIG key that may be read: give the controller and the primary the right to get the Secret vm/refused",
+		"AuthenticationFailed vm/refused has a TSIG key that may not be read: give the controller and the primary the right to get the Secret vm/refused",
 	}; !slices.Equal(waiting, want) {
 		t.Errorf("waiting %q, want %q", waiting, want)
 	}

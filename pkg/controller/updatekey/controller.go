@@ -117,7 +117,7 @@ func (c *Controller) Run(ctx context.Context) {
 	begin := sync.OnceFunc(func() { close(c.begun) })
 	for ctx.Err() == nil {
 		if err := c.syncKeys(ctx); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Update keys are not as they should be; trying again")
+			klog.FromContext(ctx).Error(err, "Update keys could not be updated; trying again")
 		}
 		begin()
 		select {
@@ -175,8 +175,8 @@ func (c *Controller) syncKeys(ctx context.Context) error {
 			continue
 		}
 		if _, isLost := lost[at]; isLost || c.Primary.HasClassKey(one.key.Name) {
-			one.verdict = refuseName("another key is named %s; name this one otherwise, in the Secret and at its clients, and make "+
-				"another UpdateKey", one.key.Name)
+			one.verdict = refuseName("another key is named %s; rename this key, in the Secret and at its clients, and create another "+
+				"UpdateKey", one.key.Name)
 			continue
 		}
 		if err := c.recordName(ctx, one); err != nil {

@@ -73,7 +73,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	case wanted && f.Zone.Paused:
 		return Action{Do: DoWait, Why: "the zone is paused"}
 	case !m.Loaded:
-		return Action{Do: DoLoad, Why: "the stored state is not known"}
+		return Action{Do: DoLoad, Why: "the stored state is not loaded yet"}
 	}
 	if act, mine := m.nextForeign(f); !mine {
 		return act
@@ -85,20 +85,20 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return Action{Do: DoWait, Why: "the zone has no settled content here yet"}
 	}
 	if had := m.State.Zone; !had.IsZero() && had != f.View.FQDN {
-		return m.nextRemoval(f, "the provider has the zone under a name that it has no more")
+		return m.nextRemoval(f, "the provider has the zone under its former name")
 	}
 	if m.State.Zone.IsZero() && f.Class.Target != "" && len(f.Claims.Leaving) > 0 && !f.Inherited {
 		return Action{Do: DoInherit, Why: "another class that the zone leaves may have it at the same place"}
 	}
 	fqdn, at := f.View.FQDN, f.View.Serial
 	if m.State.Serial != 0 && m.State.Serial.Ahead(at) || m.State.Intent != nil && m.State.Intent.Serial.Ahead(at) {
-		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind what was delivered", at)}
+		return Action{Do: DoWait, Notable: true, Why: fmt.Sprintf("the view has serial %d and is behind the delivered serial", at)}
 	}
 	if f.Class.Provider == nil {
 		return Action{Do: DoFail, Err: f.Class.Err, Why: "the class has no provider"}
 	}
 	if !f.Claimed {
-		return Action{Do: DoClaim, Why: "one zone of the class has a name"}
+		return Action{Do: DoClaim, Why: "a class delivers one zone of a name"}
 	}
 	if f.Taken {
 		m.State.Hash = "" // The removal of the other zone will remove RRsets of both.
@@ -119,21 +119,21 @@ func (m *Memory) endDelivery(f *Facts) Action {
 	if !f.Zone.Remove && !f.retains() && !f.Claims.Replaced && !f.Claims.Awaited {
 		return Action{Do: DoWait, Why: "the zone is withdrawn when the classes in force have it"}
 	}
-	return m.nextRemoval(f, "the class is not to have the zone")
+	return m.nextRemoval(f, "the class must not have the zone")
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	// Without State.Zone no call was ever made, and the class may have no provider. The RRsets under a name that
 	// another zone now has must stay.
 	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
-		return Action{Do: DoForget, Why: "nothing of the zone has to leave the provider"}
+		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
 	if f.View == nil {
 		if m.viewed {
 			// Loop.Run sends the last content of a zone after its view is gone; this attempt began in between.
 			if m.awaitsView(f) {
-				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just gone, " +
-					"and what it had has not been told yet"}
+				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
+					"has not been reported yet"}
 			}
 			m.viewed = false
 		}
@@ -142,7 +142,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		}
 		// After a restart the view may load late. A provider without Lists depends on it for the RRsets to remove.
 		if f.Left == nil && m.awaitsView(f) {
-			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone says what to withdraw, and has not come yet"}
+			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
 		}
 	}
 	if f.Class.Provider == nil {
@@ -165,7 +165,7 @@ func (m *Memory) awaitsView(f *Facts) bool {
 func (m *Memory) nextDelivery(f *Facts) Action {
 	state, at, now := &m.State, f.View.Serial, f.Began
 	if f.Repair {
-		return Action{Do: DoDeliver, Why: "the provider does not hold what it did"}
+		return Action{Do: DoDeliver, Why: "the provider lost data that it had"}
 	}
 	if state.Target != f.Class.Target || state.Hash == "" || state.Serial == at && state.Hash != f.View.Hash() {
 		state.Serial, state.Hash = 0, ""
@@ -190,12 +190,12 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	case !fresh:
 		return Action{Do: DoDeliver, Why: fmt.Sprintf("the zone changed since serial %d", state.Serial)}
 	case m.hasUnlisted() && len(m.refused.remaining) > 0:
-		return Action{Do: DoDeliver, Why: "more RRsets that were refused have their turn"}
+		return Action{Do: DoDeliver, Why: "more refused RRsets are tried"}
 	case state.Error != nil && state.Intent == nil && !m.blocked:
-		return Action{Do: DoDeliver, Why: "it failed with nothing left to do, for want of a provider or a name, " +
-			"and the provider alone can say that it works now"}
+		return Action{Do: DoDeliver, Why: "the last attempt failed before its first call, for lack of a provider or a name, so only a " +
+			"call can clear the error"}
 	case state.Intent != nil && !m.blocked && !m.due.waits(dueRefused, now) && (!repeats || state.Intent.Holder != f.Identity):
-		return Action{Do: DoDeliver, Why: "RRsets are owed that were refused, or may stand half written"}
+		return Action{Do: DoDeliver, Why: "some RRsets were refused, or may be half written"}
 	case m.due.isSet(dueCompare) && !m.due.waits(dueCompare, now) && !repeats:
 		return Action{Do: DoVerify, Settled: true, Why: "a comparison is due"}
 	}

@@ -44,11 +44,10 @@ func BeginState(s delivery.State, now time.Time) delivery.State {
 	return s
 }
 
-const onTheirWay = "servers are on their way to the serial"
+const onTheirWay = "servers have not confirmed the serial yet"
 
-const remains = "; RRsets that the zone had and has no more may still stand there, since what it lost after the last confirmed serial is " +
-	"not kept that long: " +
-	"compare what the provider has with zones/entries, and remove the rest there"
+const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
+	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
 // RecordAnswer returns the result of a delivery from the provider's answer.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
@@ -352,7 +351,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 		m.cannotList = true
 		m.due.clear(dueCompare)
 		if m.requested(f) {
-			m.State.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot say what it holds")
+			m.State.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot list its data")
 		}
 		return m.reportComparison(f)
 	}
@@ -468,9 +467,9 @@ func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 }
 
 func nameTaken(zone name.Name) *delivery.Error {
-	return delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, "+
-		"and the class has one zone of a name, whatever their views; "+
-		"this one is delivered when that one leaves: remove one of both, or deliver it by another class", zone)
+	return delivery.Errorf(delivery.ReasonConflict, "another zone of the class is named %s, or was and is being withdrawn, and a class "+
+		"delivers one zone of a name, whatever their views; this zone is delivered when the other has left: delete one of the two, or "+
+		"use another class", zone)
 }
 
 func keysOf(lists ...[]delivery.RRset) []delivery.RRsetKey {
@@ -495,11 +494,11 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if len(keys) == 0 {
 		s.Drift, s.Drifted = nil, newCondition(delivery.False, delivery.ReasonCompared,
-			"the provider held the zone when they were compared last, or was given what it lacked")
+			"the provider had the zone at the last comparison, or got the missing data then")
 		return
 	}
-	s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, fmt.Sprintf("the provider does not hold %s, which it did%s; "+
-		"Ready says why it is not mended", keys[0], moreRRsets(len(keys)-1)))
+	s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, fmt.Sprintf("the provider lost %s, which it had%s; Ready says "+
+		"why it is not repaired", keys[0], moreRRsets(len(keys)-1)))
 }
 
 // sameReason ignores messages: a Store does not keep the provider's.

@@ -20,11 +20,11 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	}
 	if m.State.Intent == nil && m.takeover.idleHolder == intent.Holder {
 		// The other worker had nothing to deliver when this process began, and is gone since: no call is in flight.
-		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed since %s, which is gone, confirmed it",
+		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed after %s, which has stopped, confirmed it",
 			intent.Holder)}, false
 	}
 	if m.State.Intent == nil || !intent.Same(&m.takeover.taken) {
-		return Action{Do: DoTakeOver, Why: fmt.Sprintf("%s began serial %d, and works no more", intent.Holder, intent.Serial)}, false
+		return Action{Do: DoTakeOver, Why: fmt.Sprintf("%s began serial %d, and has stopped", intent.Holder, intent.Serial)}, false
 	}
 	return Action{}, true
 }

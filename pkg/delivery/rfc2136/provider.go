@@ -151,8 +151,8 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	case answer.Rcode != mdns.RcodeSuccess:
 		return w.explainRcode(answer.Rcode)
 	}
-	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has the zone %s and %s, which hands it out (rfc2136.transferServer), "+
-		"does not: make it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
+	return delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s has the zone %s, and %s, the rfc2136.transferServer, does not: "+
+		"create it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
 // Verify transfers and compares the zone.
@@ -205,7 +205,7 @@ func (p *Provider) Health(ctx context.Context) error {
 		return &delivery.Error{Reason: delivery.ReasonServerError, Code: code, Message: fmt.Sprintf("%s answers %s to a question for the "+
 			"SOA of %s; see its log", p.config.Server, code, zone)}
 	case unsigned && first && !isBrokenRcode(refusal.Rcode):
-		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it takes the key is not known yet: %w",
+		return fmt.Errorf("%s answers %s without a signature to a question for the root; whether it accepts the key is not known yet: %w",
 			p.config.Server, mdns.RcodeToString[refusal.Rcode], delivery.ErrNotProven)
 	}
 	return err

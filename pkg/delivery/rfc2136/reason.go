@@ -27,7 +27,7 @@ func (w *work) explainRcode(rcode int) *delivery.Error {
 		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s does not let the key %s update %s; allow it there", w.config.Server,
 			w.config.Key.Name, w.plan.Zone)
 	case mdns.RcodeNotImplemented:
-		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s takes no updates of %s; switch dynamic updates on there",
+		e = delivery.Errorf(delivery.ReasonInvalidConfiguration, "%s accepts no updates of %s; switch dynamic updates on there",
 			w.config.Server, w.plan.Zone)
 	default:
 		e = delivery.Errorf(delivery.ReasonServerError, "%s answers an update of %s with an error; its log says why", w.config.Server,
@@ -65,7 +65,7 @@ func (w *work) explainRefusal(server string, refusal *transfer.Refusal) *deliver
 	e := delivery.Errorf(reason, "%s: %w", server, refusal)
 	if reason == delivery.ReasonZoneNotFound {
 		e.Message = fmt.Sprintf("%s is no primary of %s; make the zone there, or name the server that has it. "+
-			"About the key it says nothing, as it would have to (RFC 8945 §5.2): compare that too where the zone is there", server,
+			"The answer has no TSIG error (RFC 8945 §5.2): if the zone is there, compare the key too", server,
 			w.plan.Zone)
 	}
 	e.Code = mdns.RcodeToString[refusal.Rcode]

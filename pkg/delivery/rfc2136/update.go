@@ -92,8 +92,8 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 			group = group[len(part):]
 			for _, one := range part {
 				if one.octets() > maxUpdate {
-					w.failed[one.After.Key()] = delivery.Errorf(delivery.ReasonValidationFailed, "what it was and what it shall be do "+
-						"not fit the 64 KiB of an update; make it smaller")
+					w.failed[one.After.Key()] = delivery.Errorf(delivery.ReasonValidationFailed, "its old and new values do not fit the "+
+						"64 KiB of an update; make the RRset smaller")
 					part = nil
 				}
 			}
@@ -309,12 +309,12 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 		}
 	}
 	w.alone[key] = true
-	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server does not take it, though it takes updates of the zone; "+
+	refused := delivery.Errorf(delivery.ReasonValidationFailed, "the server refuses the RRset, though it accepts updates of the zone; "+
 		"its log says why")
 	refused.Code = mdns.RcodeToString[rcode]
 	if rcode == mdns.RcodeBadKey {
-		refused.Message = "the server does not let the key update this name, though it takes updates of the zone; " +
-			"allow the name there (update-owner-name in an acl of Knot)"
+		refused.Message = "the server does not let the key update this name, though it accepts updates of the zone; allow the name " +
+			"there (update-owner-name in an acl of Knot)"
 	}
 	w.failed[key] = refused
 	return nil
@@ -331,8 +331,8 @@ func (w *write) endIsolation(batch []written, rcode int) error {
 		return e
 	}
 	for _, one := range batch {
-		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with others of the zone; "+
-			"each is tried alone soon, as there are many")
+		e := delivery.Errorf(delivery.ReasonValidationFailed, "the server refused it together with other RRsets of the zone; each is "+
+			"retried alone soon")
 		e.Code, e.RetryAfter = mdns.RcodeToString[rcode], soon
 		w.failed[one.After.Key()] = e
 	}

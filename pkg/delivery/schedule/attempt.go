@@ -109,7 +109,8 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	case decision.DoTakeOver:
 		touched, once := a.config.FindTouched(ctx, m.State, a.snapshot)
 		if begun := m.TakeOver(f, touched, once, act.Quiet); begun != nil {
-			a.config.Logger.Info("Taking over from another worker", "zone", m.State.Zone, "class", a.key.Class, "serial", begun.Serial,
+			a.config.Logger.Info("Taking a delivery over from another "+
+				"worker", "zone", m.State.Zone, "class", a.key.Class, "serial", begun.Serial,
 				"holder", begun.Holder)
 		}
 		return true

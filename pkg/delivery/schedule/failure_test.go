@@ -379,7 +379,7 @@ func TestLoop_serversOnTheirWay(t *testing.T) {
 		}}
 		s.beginScene()
 		if state := s.readState(); state.Serial != 0 || state.Ready.Status != delivery.Unknown || len(state.Servers) != 2 ||
-			state.Ready.Message != "servers are on their way to the serial; 192.0.2.54: its serial is 7" {
+			state.Ready.Message != "servers have not confirmed the serial yet; 192.0.2.54: its serial is 7" {
 			t.Errorf("%+v", state)
 		}
 		down.Store(true)

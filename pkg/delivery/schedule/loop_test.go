@@ -580,7 +580,7 @@ func TestLoop_restart(t *testing.T) {
 			} else if got := s.server.Addresses(s.zone.Header.FQDN); got["new.example.org."] == "" || got["www.example.org."] == "" {
 				t.Errorf("without a history all is written and nothing removed: %v", got)
 			} else if condition := s.readState().Ready; condition.Status != delivery.True ||
-				!strings.Contains(condition.Message, "compare what the provider has with zones/entries") {
+				!strings.Contains(condition.Message, "compare the provider's data with zones/entries") {
 				t.Errorf("what remains there is not said: %+v", condition)
 			} else if events := s.worker.events.eventsOf("z"); !slices.ContainsFunc(events,
 				func(e delivery.Event) bool { return e.Remains == s.zone.Header.FQDN }) {

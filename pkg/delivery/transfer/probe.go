@@ -66,8 +66,8 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 		// Some servers do not sign answers for a missing zone.
 		return p.explainAbsent(s, zone, refusal.Rcode)
 	case errors.As(err, &refusal):
-		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; "+
-			"see that both ends have the same key", s.Name)}
+		return seen{err: delivery.Errorf(delivery.ReasonAuthenticationFailed, "%s: its answer is not signed by its key; give both ends "+
+			"the same key", s.Name)}
 	case err != nil:
 		return seen{passing: true, err: delivery.Errorf(delivery.ReasonServerUnreachable, "%s: no answer: %w", s.Name, err)}
 	}

@@ -166,7 +166,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // access to zones.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
-		return fmt.Errorf("the class names no secondary that could be asked; each server that has its key may follow it: %w",
+		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
 			delivery.ErrNotProven)
 	}
 	errs := make([]error, len(p.config.Secondaries))
@@ -184,7 +184,8 @@ func (p *Provider) Health(ctx context.Context) error {
 			errs[i] = &delivery.Error{Reason: delivery.ReasonServerError, Code: at.err.Code,
 				Message: fmt.Sprintf("%s answers %s to a question for the SOA of %s; see its log", s.Name, at.err.Code, zone)}
 		default:
-			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it takes the zones of the class is not known yet: %w", s.Name,
+			errs[i] = fmt.Errorf("%s answers, and does not serve %s; whether it transfers the zones of the class is not known yet: "+
+				"%w", s.Name,
 				zone, delivery.ErrNotProven)
 		}
 	})
@@ -300,7 +301,7 @@ func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 
 func serialBehind(s Secondary, zone name.Name, latest serial.Serial, seen seen) *delivery.Error {
 	e := delivery.Errorf(delivery.ReasonSerialBehind, "%s has serial %d of %s, which is ahead of %d: "+
-		"it transfers nothing before the zone's serial is later than that", s.Name, seen.serial, zone, latest)
+		"it transfers nothing before the zone's serial is ahead of that", s.Name, seen.serial, zone, latest)
 	if s.Key == nil {
 		e.Message += "; its answers are not signed, so raise spec.minimumSerial yourself, or give it a key"
 		return e

@@ -210,7 +210,7 @@ func explainNoTransfer(s Secondary, err error) *delivery.Error {
 			reason = delivery.ReasonAuthenticationFailed
 		}
 	}
-	return delivery.Errorf(reason, "%s signs, so what it has is found out by a transfer from it, which fails: %w", s.Name, err)
+	return delivery.Errorf(reason, "%s signs, so its data are compared by a transfer from it, which fails: %w", s.Name, err)
 }
 
 func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signer) seen {
@@ -231,9 +231,9 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		known.addMatch(match{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
 	}
-	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d has not the data of %d, "+
-		"nor of any serial known before: it has not transferred that yet, or it alters the zone; "+
-		"kubizone verify names the RRsets that differ", known.serial, plan.Serial)}
+	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d does not have the data of %d or of an earlier serial: "+
+		"it has not transferred the zone yet, or it alters the zone; kubizone verify names the RRsets that "+
+		"differ", known.serial, plan.Serial)}
 	if !known.whole {
 		known.serial = 0 // Differences may be wrong: the next transfer is full.
 	}

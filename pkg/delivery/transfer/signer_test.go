@@ -398,7 +398,7 @@ func TestPace_boundsOctetsAndTime_S6_14(t *testing.T) {
 	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Now().Add(time.Hour)
 	verify(10, "its serial 1001 is compared in 1h0m0s")
 	p.zones[signedKey{"u", plan.Zone}].signers["signer"].pace.free = time.Time{}
-	verify(0, "its serial 1001 has not the data of 10")
+	verify(0, "its serial 1001 does not have the data of 10")
 	if whole, partial := s.countTransfers(); whole+partial != 2 {
 		t.Errorf("%d transfers, want 2", whole+partial)
 	}

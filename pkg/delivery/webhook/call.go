@@ -242,47 +242,47 @@ func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *deli
 	switch {
 	case code == protocol.CodeTimestampStale:
 		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
-		failure.Message = "the server takes our timestamp for stale; set both clocks"
+		failure.Message = "the server rejects the request's timestamp; set both clocks"
 	case code == protocol.CodeNonceReused:
 		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
-		failure.Message = "the server says that it has seen a nonce that was made just now, twice; see how it keeps nonces"
+		failure.Message = "the server rejects new nonces as used, twice in a row; check how it stores nonces"
 	case code == protocol.CodeAuthFailed, status == http.StatusUnauthorized, status == http.StatusForbidden:
 		failure.Reason, failure.WholeClass = delivery.ReasonAuthenticationFailed, true
-		failure.Message = "the server does not let us in; compare the secret and the algorithm at both ends"
+		failure.Message = "the server rejects the credentials; compare the secret and the algorithm at both ends"
 	case code == protocol.CodeQuotaExceeded:
 		failure.Reason, failure.RetryAfter = delivery.ReasonQuotaExceeded, max(quotaRetry, got.retryAfter())
 		failure.Message = "the quota at the provider is used up; raise it or remove records"
 	case code == protocol.CodeRateLimited, status == http.StatusTooManyRequests:
 		failure.Reason, failure.WholeClass, failure.RetryAfter = delivery.ReasonRateLimited, true, got.retryAfter()
-		failure.Message = "the server wants fewer requests; lower spec.requestsPerSecond of the class"
+		failure.Message = "the server limits requests; lower spec.requestsPerSecond of the class"
 	case code == protocol.CodeRecordNotFound, isProtocol && status == http.StatusNotFound && code != protocol.CodeServerError:
 		failure.Reason = delivery.ReasonZoneNotFound
-		failure.Message = "the server does not find where the record belongs; make the zone at the provider"
+		failure.Message = "the server has no zone for the record; create the zone at the provider"
 	case isProtocol && status == http.StatusConflict:
 		failure.Reason = delivery.ReasonConflict
-		failure.Message = "the record cannot stand beside what else the provider has at this name"
+		failure.Message = "the record conflicts with other data of the provider at this name"
 	case code == protocol.CodeInvalidRecord, code == protocol.CodeInvalidDomain, code == protocol.CodeInvalidValue,
 		status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 		failure.Reason, failure.Permanent = delivery.ReasonValidationFailed, true
-		failure.Message = "the server refuses the record; the controller's log has what it says. " +
-			"It is asked again when the record or the class changes"
+		failure.Message = "the server refuses the record; the controller's log has its answer. It is asked again when the record or the " +
+			"class changes"
 		if code == protocol.CodeInvalidDomain {
-			failure.Message = "the server refuses the name of the zone or of the record; see that it has the zone. " +
-				"It is asked again when the record or the class changes"
+			failure.Message = "the server refuses the name of the zone or of the record; check that it has the zone. It is asked again " +
+				"when the record or the class changes"
 		}
 	case status/100 == 3:
 		failure.Reason, failure.WholeClass = delivery.ReasonInvalidConfiguration, true
 		failure.Message = "the server redirects, and redirects are not followed; name the final URL in webhook.server"
 	case isProtocol && status/100 == 2, isProtocol && status >= 500, code == protocol.CodeServerError:
 		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
-		failure.Message = "the server could not do it; the controller's log has what it says, and its own log may have more"
+		failure.Message = "the server failed; the controller's log has its answer, and its own log may have more"
 	case status/100 == 2:
 		failure.Reason = delivery.ReasonServerError
-		failure.Message = "the server answers what is not the protocol's JSON; see that webhook.server is the URL of a webhook server, " +
+		failure.Message = "the server's answer is not JSON of the protocol; check that webhook.server is the URL of a webhook server, " +
 			"with its base path"
 	default:
 		failure.Reason, failure.RetryAfter = delivery.ReasonServerError, got.retryAfter()
-		failure.Message = fmt.Sprintf("HTTP status %d, and not the protocol's JSON; see that webhook.server is the URL of a webhook "+
+		failure.Message = fmt.Sprintf("HTTP status %d, and no JSON of the protocol; check that webhook.server is the URL of a webhook "+
 			"server, with its base path", status)
 	}
 	return failure

@@ -256,7 +256,7 @@ func (p *Provider) askHealth(ctx context.Context, timeout time.Duration) ([]stri
 	p.extensions, p.askedAt = health.Features, time.Now()
 	p.mu.Unlock()
 	if health.Status != protocol.Healthy || got.status/100 != 2 {
-		err := delivery.Errorf(delivery.ReasonServerError, "the server says that it is not healthy")
+		err := delivery.Errorf(delivery.ReasonServerError, "the server reports that it is not healthy")
 		err.Code, err.Detail = strconv.Itoa(got.status), cleanForeign(health.Status+": "+health.Message, got.secrets)
 		return health.Features, err
 	}

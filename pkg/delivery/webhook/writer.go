@@ -280,8 +280,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		return nil
 	}
 	if w.spent {
-		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "it failed when it was written last, "+
-			"and much of the zone fails beside it; it is tried again later"))
+		w.failRRset(i.key, delivery.Errorf(delivery.ReasonServerError, "its last write failed, as did much of the zone; it is retried "+
+			"later"))
 		return nil
 	}
 	method, path, body := http.MethodDelete, i.path, []byte(nil)

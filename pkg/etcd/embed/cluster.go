@@ -248,10 +248,11 @@ type LostMemberError struct {
 }
 
 func (e *LostMemberError) Error() string {
-	is := "the cluster has begun without it"
+	is := "the cluster was created without it"
 	if e.Known {
 		is = "the cluster still counts the member of this name that had data"
 	}
-	return fmt.Sprintf("data-dir %s is empty and member %s cannot begin anew: %s; if its data is lost, run on a member that is alive: "+
+	return fmt.Sprintf("data-dir %s is empty and member %s cannot start without data: %s; if its data is lost, run on a member that is "+
+		"alive: "+
 		"kubizone replace-member %s --data-dir DIR --etcd-initial-cluster …, then start this one again", e.Dir, e.Member, is, e.Member)
 }

@@ -195,7 +195,8 @@ func TestCluster_doesNotTakeTheLostMembersPlaceUnasked(t *testing.T) {
 	p.putKey("b", "as ever")
 	path := t.TempDir()
 	sole := startMember(t, openDirectory(t, path))
-	if err := Replace(t.Context(), path, "c", p.initial, func(string) {}); err == nil || !strings.Contains(err.Error(), "runs alone") {
+	err := Replace(t.Context(), path, "c", p.initial, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "is a single member") {
 		t.Errorf("a sole member let another one in: %v", err)
 	}
 	if list, err := connectMember(t, sole).MemberList(t.Context()); err != nil || len(list.Members) != 1 {

@@ -61,7 +61,7 @@ func TestStart_damagedFilesAreNoReasonToStartAgain(t *testing.T) {
 					t.Errorf("%q does not say %q", err, want)
 				}
 			}
-			if strings.Contains(err.Error(), "start again, what was answered is kept") {
+			if strings.Contains(err.Error(), "start again: acknowledged writes are kept") {
 				t.Errorf("%q promises what is not known", err)
 			}
 		})

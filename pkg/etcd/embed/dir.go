@@ -123,8 +123,8 @@ func (d *Dir) checkFormat() error {
 	}
 	found, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return fmt.Errorf("data-dir %s: %s holds %q where the number of its format should stand; "+
-			"is this a directory of kubizone? name another one, or an empty one", d.path, name, strings.TrimSpace(string(text)))
+		return fmt.Errorf("data-dir %s: %s holds %q in the place of its format number; is this a directory of kubizone? name another "+
+			"one, or an empty one", d.path, name, strings.TrimSpace(string(text)))
 	}
 	if found > Format {
 		return fmt.Errorf("data-dir %s has format %d, this kubizone knows formats up to %d; run the newer kubizone that wrote it, "+
@@ -147,7 +147,7 @@ func (d *Dir) writeLine(name, line string) error {
 
 func unwritable(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("data-dir %s: the disk is full (%w); free some space and start again, what was answered is kept", path, err)
+		return fmt.Errorf("data-dir %s: the disk is full (%w); free some space and start again: acknowledged writes are kept", path, err)
 	}
 	return fmt.Errorf("data-dir %s cannot be written: %w; make it writable for this user, or name another directory", path, err)
 }

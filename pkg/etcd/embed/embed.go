@@ -339,5 +339,5 @@ func (f *failure) explainFailure(err error) error {
 		return fmt.Errorf("data-dir %s: etcd does not start: %w; where a file is damaged starting again does not help: "+
 			"keep a copy of the directory, put back one from before, or name another directory", f.dir, err)
 	}
-	return fmt.Errorf("data-dir %s: etcd stopped: %w; start again, what was answered is kept", f.dir, err)
+	return fmt.Errorf("data-dir %s: etcd stopped: %w; start again: acknowledged writes are kept", f.dir, err)
 }

@@ -33,7 +33,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	case err != nil:
 		return err
 	case here == "":
-		return fmt.Errorf("--data-dir %s: its etcd runs alone and has no peers; for three members, "+
+		return fmt.Errorf("--data-dir %s: its etcd is a single member; for three members, "+
 			"restore a backup of it as the first of them (kubizone restore --etcd-member-name)", dataDir)
 	case here == member:
 		return fmt.Errorf("--data-dir %s is that of member %s itself, which runs; run this on another member, and only when %s is lost",

@@ -61,8 +61,8 @@ func unknown(ctx context.Context, err error) error {
 		return err
 	}
 	return failure(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
-		"etcd did not answer ("+err.Error()+"): whether this was carried out is not known. "+
-			"Read the object before you repeat the write; kubizone doctor tells an administrator how etcd is")
+		"etcd did not answer ("+err.Error()+"): whether this was carried out is not known. Read the object before you repeat the write; "+
+			"administrators check etcd with kubizone doctor")
 }
 
 // Explain returns a KV that determines the outcome of transactions without an answer. A full database and an unknown

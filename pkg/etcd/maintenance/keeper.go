@@ -234,7 +234,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 	k.compacted = m.DbSizeInUse // less at the next check, if space was freed
-	klog.FromContext(ctx).V(2).Info("Compacted etcd for what was written", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
+	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
 	return nil
 }
 
@@ -432,8 +432,8 @@ func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 				wrong = append(wrong, fmt.Errorf("taking back the alarm of etcd %s: %w", m.endpoint, err))
 			}
 		case m.DbSizeQuota == 0:
-			wrong = append(wrong, fmt.Errorf("etcd %s does not tell its quota (before 3.6): "+
-				"take back its alarm with etcdctl alarm disarm when there is room", m.endpoint))
+			wrong = append(wrong, fmt.Errorf("etcd %s does not report its quota (before 3.6): disarm its alarm with etcdctl alarm "+
+				"disarm when there is space", m.endpoint))
 		case m.id() == next:
 			wrong = append(wrong, fmt.Errorf("etcd %s: live data exceeds the quota: "+
 				"%d of %d octets after compaction and defragmentation; raise its quota (docs/operations.md, NOSPACE)", m.endpoint, m.DbSize,

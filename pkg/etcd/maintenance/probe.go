@@ -108,7 +108,7 @@ func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most in
 			seen[i], err = client.Status(asking, endpoint)
 			cancel()
 			if err == nil && seen[i].RaftIndex == 0 {
-				err = errors.New("it tells nothing of its log")
+				err = errors.New("it reports nothing of its log")
 			}
 			if err != nil {
 				break

@@ -145,8 +145,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 // Refuse refuses base. reason is of the condition; needs is the rule that the zone's owner may add.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
-		return law.NewLater(reason, "Delegations that waited for zone %s come into force, "+
-			"and may give the name to another namespace (S4.22; try again in a moment)", c.Zone.FQDN())
+		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
+			"try again in a moment)", c.Zone.FQDN())
 	}
 	if b.Own {
 		return law.NewForbidden(law.ReasonNameHeld, "%s lies below %s, a name of the namespace of zone %s, and a pattern with * reaches "+

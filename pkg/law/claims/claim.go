@@ -77,8 +77,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return refusal
 	}
 	if slices.Contains(c.Zone.MadeNames, base) {
-		return c.forbid("%s is a name server of zone %s itself, and its data is the zone's own namespace's (S4.16; choose another "+
-			"name)", at,
+		return c.forbid("%s is a name server of zone %s, so only the zone's own namespace may write there (S4.16; choose another name)", at,
 			c.Zone.FQDN())
 	}
 	if c.isOwnName(base) {
@@ -136,7 +135,7 @@ func (c *Claimant) refuseBelow(n name.Rel, what func(name.Rel) string) *law.Refu
 	if below == "" {
 		return nil
 	}
-	return c.forbid("%s of zone %s has %s below it, and a claimed name comes with all below it (S4.8, S4.9; choose another name, or ask "+
+	return c.forbid("%s of zone %s has %s below it, so you cannot claim it (S4.8, S4.9; choose another name, or ask "+
 		"the zone's owner for a rule with pattern %q)", c.NameOf(n), c.Zone.FQDN(), below, rules.PatternFor(n))
 }
 
@@ -167,8 +166,8 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
 			return !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
 		}) {
-			return c.forbid("%s lies at or below the NS records at %s, which are not of namespace %q alone (S4.11; their namespace can "+
-				"write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
+			return c.forbid("%s lies at or below the NS records at %s, which do not belong to namespace %q alone (S4.11; the namespace "+
+				"of the NS records can write it)", c.NameOf(owner), c.NameOf(up), c.Namespace)
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 	if _, others := c.FindHolder(base); !others {
 		return nil
 	}
-	return c.forbid("%s at %s would keep all other data from there, and %s is another namespace's (S4.24; ask the zone's owner for %s)",
+	return c.forbid("%s at %s would exclude all other data there, and %s belongs to another namespace (S4.24; ask the zone's owner for %s)",
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
@@ -97,8 +97,9 @@ func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	if mine, _ := c.FindHolder(base); mine {
 		return nil
 	}
-	return c.forbid("%s at %s would hide %s from another namespace's wildcard %s, which gives no answer at a name with names below "+
-		"(S4.23, RFC 4592; have a record made at %s first, or write %s, which is for the wildcard)", what, c.NameOf(owner), c.NameOf(base),
+	return c.forbid("%s at %s would hide %s from another namespace's wildcard %s: a wildcard does not answer for a name with names "+
+		"below it (S4.23, RFC 4592; have a record created at %s first, or write %s, which is for the wildcard)",
+		what, c.NameOf(owner), c.NameOf(base),
 		c.NameOf(a.Wildcard), c.NameOf(base), c.moveLabels(owner, a.Wildcard))
 }
 

@@ -253,7 +253,8 @@ func addressValue(text string) (rdata.Value, error) {
 	case err != nil:
 		return rdata.Value{}, fmt.Errorf("address %.60q is neither IPv4 (192.0.2.1) nor IPv6 (2001:db8::1)", text)
 	case address.Zone() != "":
-		return rdata.Value{}, fmt.Errorf("address %.60q has a scope zone, which DNS cannot say: write %s", text, address.WithZone(""))
+		return rdata.Value{}, fmt.Errorf("address %.60q has a scope zone, which no DNS record can hold: write "+
+			"%s", text, address.WithZone(""))
 	case address.Is4In6():
 		return rdata.Value{}, fmt.Errorf("address %.60q is IPv4 mapped into IPv6: write %s", text, address.Unmap())
 	case address.Is4():

@@ -177,7 +177,8 @@ func (x *delta) warnOfMixing(a rules.Admission, plan *law.Plan) {
 	own := x.ask.Namespace == z.Namespace
 	switch o := x.ownerAt(base); {
 	case own && o.HasTenant(z):
-		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace, and what stands there is now its own and the zone's", base,
+		plan.Warn("S4.18", "%s of zone %s is claimed by another namespace: now both that namespace and the zone's own have records "+
+			"there", base,
 			z.FQDN())
 		return
 	case own:
@@ -262,8 +263,8 @@ func baseNotDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, na
 	case base.IsApex():
 		hint = "its owner can write it"
 	}
-	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not %s, for which "+
-		"that speaks (S4.7; %s)",
+	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s delegates %s at %s to namespace %q, but not its base name %s (S4.7; "+
+		"%s)",
 		z.FQDN(), t, n, namespace, at, hint)
 }
 

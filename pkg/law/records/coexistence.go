@@ -21,12 +21,12 @@ func (x *delta) checkOwner() *law.Refusal {
 	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	switch {
 	case owner.IsApex() && (t == rdata.CNAME || t == rdata.DS):
-		return x.refuseConflict("%s cannot stand at %s, the zone's own apex (S5.6)", t, fqdn)
+		return x.refuseConflict("%s is not allowed at %s, the zone's own apex (S5.6)", t, fqdn)
 	case owner.IsApex() && (t == rdata.CDS || t == rdata.CDNSKEY): // BIND loads no file with CDS or CDNSKEY and no DNSKEY
 		return x.refuseConflict("%s at %s, the zone's own apex, is made by the server that signs the zone (S5.6; sign on a secondary)",
 			t, fqdn)
 	case owner.IsWildcard() && (t == rdata.NS || t == rdata.DNAME):
-		return x.refuseConflict("%s cannot stand at a wildcard (S5.6)", t)
+		return x.refuseConflict("%s is not allowed at a wildcard (S5.6)", t)
 	}
 	refusal := checkHosts(x.added, x.zone.FQDN(), fqdn)
 	if refusal != nil && refusal.Value == nil {
@@ -51,11 +51,11 @@ func (x *delta) checkBeside(present []rdata.Type) *law.Refusal {
 		switch {
 		case other == t:
 		case t == rdata.CNAME:
-			return x.refuseConflict("CNAME cannot stand beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
+			return x.refuseConflict("CNAME is not allowed beside %s at %s (S5.6; remove the other data or use another name)", other, fqdn)
 		case other == rdata.CNAME:
-			return x.refuseConflict("%s cannot stand beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
+			return x.refuseConflict("%s is not allowed beside the CNAME at %s (S5.6; remove the CNAME or use another name)", t, fqdn)
 		case !owner.IsApex() && (t == rdata.DNAME && other == rdata.NS || t == rdata.NS && other == rdata.DNAME):
-			return x.refuseConflict("NS and DNAME cannot stand together at %s (S5.7)", fqdn)
+			return x.refuseConflict("NS and DNAME are not allowed together at %s (S5.7)", fqdn)
 		}
 	}
 	if t.Single() {
@@ -113,7 +113,7 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Names > 0 && below.Names > x.countGlue() || zones || beside {
-		plan.Warn("S5.6", "NS at %s delegates the name away: data at or below it is occluded but for DS and glue addresses", fqdn)
+		plan.Warn("S5.6", "NS at %s delegates the name: data at or below it is occluded, except DS and glue addresses", fqdn)
 	}
 }
 
@@ -144,12 +144,12 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	switch {
 	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
-		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: it is given out as glue alone, for NS records of "+
-			"zone %s that name it", t, fqdn, x.zone.FQDN())
+		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
+			"zone %s name it", t, fqdn, x.zone.FQDN())
 	case below || beside:
 		plan.Warn("S5.6", "%s at %s is occluded by NS records at or above it", t, fqdn)
 	case t == rdata.DS && !x.others.HasType(rdata.NS) && !x.others.HasCut():
-		plan.Warn("S5.14", "DS at %s stands without NS there, so that no resolver asks for it; write the NS, or make the zone below", fqdn)
+		plan.Warn("S5.14", "DS at %s has no NS beside it, so no resolver asks for it; write the NS, or create the child zone", fqdn)
 	}
 }
 
@@ -160,8 +160,8 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
 
 // refuseManyTypes: BIND rejects a transfer with more than law.MaxTypesAtName.
 func refuseManyTypes(fqdn name.Name) *law.Refusal {
-	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, "+
-		"those counted that the zone itself has there (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
+	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, including those of the "+
+		"zone itself (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
 }
 
 func isGlue(cut *law.Owner, t rdata.Type, fqdn name.Name, owner name.Rel) bool {
@@ -174,17 +174,17 @@ func (x *delta) warnOfValues(plan *law.Plan) {
 	if ttl := others.RRsetTTL(t); ttl != nil {
 		mine := added.TTL
 		if mine == nil && !ttl.Inherit || mine != nil && (!ttl.Explicit || ttl.Seconds != *mine) {
-			plan.Warn("S5.2", "%s at %s has values with other TTLs: the smallest counts for all", t, fqdn)
+			plan.Warn("S5.2", "%s at %s has values with different TTLs: the smallest applies to all", t, fqdn)
 		}
 	}
 	for _, v := range x.ask.After.Repeated {
-		plan.Warn("S5.2", "%s %s is there twice and makes one entry", t, v.Text)
+		plan.Warn("S5.2", "%s %s is given twice, and published once", t, v.Text)
 	}
 	for _, v := range added.Values {
 		if others.HasValue(t, law.DigestOf(v.Text)) {
-			plan.Warn("S5.2", "%s %s stands at %s already: it is published once, until the last record with it goes", t, v.Text, fqdn)
+			plan.Warn("S5.2", "%s %s is at %s already: it is published once, until its last Record is deleted", t, v.Text, fqdn)
 		} else if other, ok := x.otherSpelling(v); ok {
-			plan.Warn("S6.7", "%s %s stands at %s already as %s: one entry in the listing, two values in the hash", t, v.Text, fqdn, other)
+			plan.Warn("S6.7", "%s %s is at %s already as %s: one entry in the listing, two values in the hash", t, v.Text, fqdn, other)
 		}
 		x.warnOfPolicy(v, plan)
 		x.warnOfAlias(v, plan)
@@ -196,13 +196,11 @@ func (x *delta) warnOfPolicy(v rdata.Value, plan *law.Plan) {
 	null := law.DigestOf("0 .")
 	switch {
 	case v.Type == rdata.TXT && rdata.IsSPF(v.Text) && others.HasOtherSPF(law.DigestOf(v.Text)):
-		plan.Warn("S5.14", "TXT at %s is a second SPF policy there, by which receivers reject both (RFC 7208 §4.5): make one of "+
-			"them", fqdn)
+		plan.Warn("S5.14", "TXT at %s is a second SPF policy there, and receivers reject both (RFC 7208 §4.5): merge them into one", fqdn)
 	case v.Type == rdata.TXT && rdata.IsDMARC(v.Text) && fqdn.Labels()[0] == "_dmarc" && others.HasOther(rdata.TXT, law.DigestOf(v.Text)):
-		plan.Warn("S5.14", "TXT at %s stands beside another there, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): make "+
-			"one of them", fqdn)
+		plan.Warn("S5.14", "TXT at %s is beside another TXT, and receivers ignore several DMARC policies (RFC 7489 §6.6.3): keep one", fqdn)
 	case v.Type == rdata.MX && (others.HasValue(rdata.MX, null) && v.Text != "0 ." || v.Text == "0 ." && others.HasOther(rdata.MX, null)):
-		plan.Warn("S5.14", "MX at %s has the value \"0 .\", that the name takes no mail, beside others (RFC 7505 §3): remove it, or "+
+		plan.Warn("S5.14", "MX at %s has the value \"0 .\", which means no mail, beside others (RFC 7505 §3): remove it, or "+
 			"the others", fqdn)
 	}
 }

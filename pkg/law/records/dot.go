@@ -86,14 +86,15 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 		}
 		switch {
 		case another:
-			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: it says where that leads", t.Type, p.fqdn, t.fqdn)
+			plan.Warn("S4.18", "%s at %s names %s, which another namespace claims: that namespace decides where it "+
+				"points", t.Type, p.fqdn, t.fqdn)
 		case repeats || !answers && SeemsUndotted(t.Host(), added.Owner):
 			plan.Warn("S5.1", "%s", UndottedWarning(fmt.Sprintf("%s at %s names a host:", t.Type, p.fqdn), t.Host(), t.fqdn))
 			return
 		case !mine && x.leavesToTenants(t):
 			plan.Warnings = append(plan.Warnings, law.Warning{Rule: "S4.18", Reason: law.WarningUnclaimedHost, Host: t.fqdn,
-				Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the one that first writes an address there says where it "+
-					"leads; check the spelling, or write one", t.Type, p.fqdn, t.fqdn)})
+				Text: fmt.Sprintf("%s at %s names %s, which no namespace has: the first namespace to write an address there decides "+
+					"where it points; check the spelling, or write the address", t.Type, p.fqdn, t.fqdn)})
 		case !answers:
 			x.warnOfAbsent(t, plan)
 		}

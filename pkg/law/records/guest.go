@@ -62,9 +62,9 @@ func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if mine, _ := x.claimant(rules.AdmittedPlain, nil).FindHolder(rules.Base(owner)); mine {
 		return nil
 	}
-	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "records by underscore rules would have %d values of %s at %s, "+
-		"and more than half of what the name may have, %d values of an RRset: the other half is for the namespace that has %s (S4.24; "+
-		"remove some first)", values, t, x.place.fqdn, rdata.MaxValues, x.nameOf(rules.Base(owner)))
+	return law.NewInvalid("spec.values", nil, law.ReasonLimitExceeded, "records under underscore rules would have %d values of %s at "+
+		"%s, and more than half of the limits of the name, such as %d values of an RRset: the other half is reserved for the namespace "+
+		"that has %s (S4.24; remove some first)", values, t, x.place.fqdn, rdata.MaxValues, x.nameOf(rules.Base(owner)))
 }
 
 func (x *delta) warnOfHiding(plan *law.Plan) {
@@ -142,7 +142,7 @@ func (x *delta) announceHidden(plan *law.Plan, names []name.Name, more int, wild
 		}
 	}
 	if !x.ask.Cascade {
-		x.warnOfHidden(plan, "records by underscore rules below hide", names, more, wildcard)
+		x.warnOfHidden(plan, "records under underscore rules below hide", names, more, wildcard)
 	}
 }
 
@@ -172,7 +172,7 @@ func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, mor
 	if more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	w.Text = fmt.Sprintf("%s %s from the wildcard %s, which gives no answer at a name with names below (RFC 4592); write a record "+
+	w.Text = fmt.Sprintf("%s %s from the wildcard %s, which does not answer for a name with names below it (RFC 4592); write a record "+
 		"there", what, list, x.nameOf(wildcard))
 	plan.Warnings = append(plan.Warnings, w)
 }

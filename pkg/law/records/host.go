@@ -57,7 +57,7 @@ func isReverse(fqdn name.Name) bool {
 
 func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	if needsHost(c.Type) && !ownerIsHost(c.Type, fqdn) {
-		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s stands at host names only, and %s is none: "+
+		return law.NewInvalid("spec.domainName", nil, law.ReasonValidationFailed, "%s is allowed at host names only, and %s is none: "+
 			"labels are letters, digits and inner hyphens (S5.11, RFC 1123 §2.1; use another name)", c.Type, fqdn)
 	}
 	for _, v := range c.Values {

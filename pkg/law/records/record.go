@@ -37,8 +37,8 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		return d.leaveZone(plan, current, currentHolding)
 	}
 	if !ask.Cascade && !ask.SamePlace && current == nil && (ask.Existed || ask.Before != nil) {
-		return nil, law.NewLater(law.ReasonMoving, "the record moves from one zone to another, and "+
-			"stays under its name (S1.7; try again when that is done, or delete it and make it anew)")
+		return nil, law.NewLater(law.ReasonMoving, "the record is moving to another zone, and keeps its name (S1.7; try again after the "+
+			"move, or delete and recreate it)")
 	}
 	p, refusal := d.locateRecord(ask.After)
 	if refusal == nil && p.zone != nil && p.zone.Terminating && (current == nil || current.UID != p.zone.UID) {
@@ -53,7 +53,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 	if p.zone != nil && ask.After.Terminating && (current == nil || current.UID != p.zone.UID) {
 		p.zone, p.holding = nil, nil
 		p.reason, p.rule = law.ReasonTerminating, "S2.6"
-		p.message = "the record or its namespace is being deleted, so no zone takes it in"
+		p.message = "the record or its namespace is being deleted, so no zone adopts it"
 	}
 	if current != nil && !ask.Cascade && (p.zone == nil || current.UID != p.zone.UID) {
 		return nil, d.refuseMove(current, p)
@@ -84,11 +84,11 @@ func (d *recordDecision) refuseMove(current *law.Zone, p *place) *law.Refusal {
 	switch {
 	case !d.ask.SamePlace:
 		return law.NewInvalid("spec.domainName", d.ask.After.DomainName, law.ReasonInvalid,
-			"the record stands in zone %s, and stays there under whatever name (S1.7; to have it elsewhere, delete it and make it anew)",
+			"the record is in zone %s, and no change of its name moves it to another zone (S1.7; to move it, delete and recreate it)",
 			current.FQDN())
 	case p.zone != nil:
-		return law.NewLater(law.ReasonMoving, "zone %s takes the record over from "+
-			"zone %s (S2.10; try again when that is done)", p.zone.FQDN(), current.FQDN())
+		return law.NewLater(law.ReasonMoving, "the record is moving to zone %s from zone %s (S2.10; try again after the "+
+			"move)", p.zone.FQDN(), current.FQDN())
 	default:
 		return law.NewForbidden(p.reason, "%s; until then it stays as it is", strings.TrimSuffix(p.message, "; the record is adopted when "+
 			"that changes"))
@@ -160,7 +160,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 		switch {
 		case refusal != nil && !d.ask.Cascade && awaited == "":
 			if b := d.ask.Before; b != nil && b.EndsAt != 0 {
-				refusal.Message += fmt.Sprintf("; as it stands it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
+				refusal.Message += fmt.Sprintf("; unchanged, it stays until about %s", time.Unix(b.EndsAt, 0).UTC().Format(time.RFC3339))
 			}
 			return nil, z.NameContact(refusal, d.ask.Namespace)
 		case refusal != nil && current != nil && refusal.Kind == law.Forbidden && !x.signsAnother():
@@ -228,8 +228,8 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
 	} else if holding = x.lockReplaced(plan, holding); holding == nil {
-		return nil, law.NewLater("", "Records wait at %d names of zone %s that namespace %q has left, "+
-			"and come first there (S2.14; try again when they are in)", law.MaxRemovals, z.FQDN(), ask.Namespace)
+		return nil, law.NewLater("", "other Records wait at %d names of zone %s that namespace %q has left, and are adopted first "+
+			"(S2.14; try again in a moment)", law.MaxRemovals, z.FQDN(), ask.Namespace)
 	}
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Notices: x.notices}
 	if !x.diff.empty() {
@@ -319,8 +319,8 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 		return p, nil
 	}
 	if target != nil && r.Type == rdata.DS && p.fqdn == target.FQDN() {
-		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS stands at a delegation, in the "+
-			"parent of %s, not at the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
+		return nil, law.NewInvalid("spec.domainName", r.DomainName, law.ReasonCNAMEConflict, "DS belongs to the delegation in the "+
+			"parent of %s, not to the zone's own apex (S5.6; drop zoneRef or refer to the parent zone)", target.FQDN())
 	}
 	start, ok := p.fqdn, true
 	if r.Type == rdata.DS {
@@ -332,7 +332,7 @@ func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	at, holding := d.FindEnclosing(p.view, start)
 	if holding == nil {
 		p.reason = law.ReasonNoEnclosingZone
-		p.message = fmt.Sprintf("no zone%s encloses %s yet; check its spelling, else the record is adopted when one does",
+		p.message = fmt.Sprintf("no zone%s encloses %s yet; check the spelling, or create the zone, which then adopts the record",
 			law.InView(p.view), p.fqdn)
 		return p, nil
 	}

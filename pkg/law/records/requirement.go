@@ -50,14 +50,14 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 		for i := range all {
 			if _, inside := all[i].Name.Rel(z.FQDN()); !inside || !mayWrite(r, ruled, keys[i].Owner, all[i].Name, namespace) {
 				return nil, law.NewForbidden(law.ReasonNotDelegated, "%s: %s is no name of zone %s that namespace %q may write, and a "+
-					"prerequisite tells of no other (S10.5; choose another name, or ask the owner of the zone for a rule)",
+					"prerequisite may check no other (S10.5; choose another name, or ask the owner of the zone for a rule)",
 					fieldOfRequirement(i), all[i].Name, z.FQDN(), namespace)
 			}
 		}
 		for i := range all {
 			if !all[i].isMet(z, keys[i].Owner, law.Get[law.Owner](r, keys[i])) {
 				return nil, &law.Refusal{Kind: law.Unmet, Field: fieldOfRequirement(i), Reason: law.ReasonPrerequisite, Rule: "S10.5",
-					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide anew", all[i].Name)}
+					Message: fmt.Sprintf("%s is not as required (S10.5); read the zone and decide again", all[i].Name)}
 			}
 		}
 		return &law.Plan{}, nil

@@ -91,8 +91,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	}
 	hosts := apexHosts(z, h)
 	if n := namesOf(hosts); n > MaxNameServerNames {
-		return &law.Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the "+
-			"name servers in the zone and between them and its apex, and at most %d are looked at: name fewer, or hosts in "+
+		return &law.Condition{Status: "False", Reason: ReasonTooManyNameServers, Message: fmt.Sprintf("there are %d names at the name "+
+			"servers in the zone and between them and its apex, and at most %d are checked: name fewer name servers, or hosts in "+
 			"another zone", n, MaxNameServerNames)}
 	}
 	var ks []law.Key
@@ -136,7 +136,7 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 		return &law.Condition{Status: "False", Reason: ReasonNameServerWithoutAddress, Message: "name servers without A or AAAA " +
 			"in the zone, or in a delegated child zone: " + listSome(missing)}
 	}
-	return &law.Condition{Status: "True", Reason: ReasonServable, Message: "every name server can be reached"}
+	return &law.Condition{Status: "True", Reason: ReasonServable, Message: "every name server has the addresses that it needs"}
 }
 
 const maxListed = 200

@@ -51,7 +51,8 @@ func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	if h.CountReplacements(ns) >= law.MaxRemovals {
 		return nil
 	}
-	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("what waits at %s comes first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
+	w := &law.Work{ID: x.ask.WorkID, Reason: fmt.Sprintf("records that wait at %s are adopted "+
+		"first", at), View: z.View, By: ns, Since: x.ask.Now.Unix(),
 		Zones: []law.Place{{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}},
 		Scans: []law.Scan{{Kind: law.ScanWaiting, View: z.View, Name: at, Exact: true, Namespaces: first}}}
 	plan.Work = w
@@ -62,7 +63,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	if awaited != x.ask.Namespace {
 		return x.refuseHeld(), law.Warning{Rule: "S2.15", Text: x.describeHeld()}
 	}
-	waits := law.Warning{Rule: "S2.14", Text: why.Message + "; the record waits until that goes"}
+	waits := law.Warning{Rule: "S2.14", Text: why.Message + "; the record waits until that is gone"}
 	out := *why
 	out.Message = law.Cite(waits.Rule, waits.Text)
 	return &out, waits
@@ -75,8 +76,8 @@ func (x *delta) refuseHeld() *law.Refusal {
 
 func (x *delta) describeHeld() string {
 	return fmt.Sprintf("another namespace holds %s of zone %s, or held it when the record began to wait: once the name is free, the "+
-		"record gets it by a delegation with pattern %q, or where none allows it to the other namespace; or delete the record then, "+
-		"and make it anew", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
+		"record gets it if a delegation has pattern %q, or no rule allows it to the other namespace; or delete and recreate the record "+
+		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
 // refuseReplacement refuses a free name if its holder at the time when this record began to wait may be replacing a

@@ -62,7 +62,8 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 // ReleaseWork returns the cascade that releases records and zones of namespaces from z, each step delivered as it comes
 // (S7.2).
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
-	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases what its rules allow no more", z.FQDN()), View: z.View, By: z.Namespace,
+	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
+		"allow", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now, Unmarked: true}
 	w.Release(z, namespaces)
 	return w
@@ -78,8 +79,8 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 		key := law.WithdrawalKey(z.UID, ns)
 		w, given := law.Get[law.Withdrawal](r, key), r.RuledFor(z, ns)
 		if plan.Work == nil && (w == nil || w.IsCancelled(given, ns)) {
-			plan.Warn("S3.6", "kubi.zone/release-now does nothing for namespace %q: zone %s has nothing of it that its rules allow "+
-				"no more", ns, z.FQDN())
+			plan.Warn("S3.6", "kubi.zone/release-now has no effect for namespace %q: the rules of zone %s allow all that it has "+
+				"there", ns, z.FQDN())
 		}
 		plan.Writes = append(plan.Writes, law.Write{Key: key, Value: &law.Withdrawal{Since: now.Unix(), Now: true, Cause: workID}})
 	}
@@ -151,8 +152,8 @@ func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)
 	const rule = "S2.13"
-	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the record is adopted "+
-		"then, in a moment", rules.Base(x.added.Owner), x.zone.FQDN())
+	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the record is adopted in a "+
+		"moment", rules.Base(x.added.Owner), x.zone.FQDN())
 	plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonNameHeld, Message: law.Cite(rule, text)}
 	plan.Warnings = nil
 	if !ask.Cascade {

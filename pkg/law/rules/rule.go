@@ -112,7 +112,7 @@ func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Nam
 
 // AdviseElsewhere returns the Warning about the patterns of FindElsewhere (S2.1).
 func AdviseElsewhere(zone name.Name, texts []string) string {
-	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: zones below it have all of theirs, and the rules there "+
+	return fmt.Sprintf("rules of zone %s give no name by the patterns %q: all these names lie in zones below, whose own rules "+
 		"decide", zone, texts[:min(len(texts), 5)])
 }
 

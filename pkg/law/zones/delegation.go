@@ -218,8 +218,8 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 		has, hasFor = after.ListNamed(z.FQDN()), after.Namespaces
 	}
 	if len(has) > MaxNames && len(has) >= len(had) {
-		return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "the rule gives %d names literally, and a Delegation gives at "+
-			"most %d so (S4.22; give names below one by a pattern as *.%s, or use several Delegations)", len(has), MaxNames, has[0])
+		return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "the rule gives %d names without *, and a Delegation at most "+
+			"%d (S4.22; use a pattern such as *.%s, or several Delegations)", len(has), MaxNames, has[0])
 	}
 	same := slices.Equal(slices.Sorted(slices.Values(hadFor)), slices.Sorted(slices.Values(hasFor)))
 	for _, n := range slices.Compact(slices.SortedFunc(slices.Values(slices.Concat(had, has)), name.Rel.Compare)) {
@@ -248,8 +248,8 @@ func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, aft
 			}
 		}
 		if len(o.Named) > law.MaxNamed && len(o.Named) > was {
-			return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "Delegations of zone %s would give %s literally to %d "+
-				"namespaces, and may to %d (S4.22; use a pattern with *)", z.FQDN(), n, len(o.Named), law.MaxNamed)
+			return nil, law.NewInvalid("spec", nil, law.ReasonLimitExceeded, "Delegations of zone %s would give %s without * to %d "+
+				"namespaces, and the limit is %d (S4.22; use a pattern with *)", z.FQDN(), n, len(o.Named), law.MaxNamed)
 		}
 		plan.Writes = append(plan.Writes, law.Write{Key: ks[i], Value: o.Fact()})
 	}
@@ -316,8 +316,7 @@ func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed [
 		namespaces = max(namespaces, len(w.Scans[i].Namespaces))
 	}
 	if len(w.Scans) > maxScans || namespaces > maxNamespaces {
-		return law.NewLater("", "the last changes of this Delegation are still being carried out; "+
-			"change it again when they are through")
+		return law.NewLater("", "the last changes of this Delegation are still in progress; try again when they are done")
 	}
 	plan.Work = w
 	return nil

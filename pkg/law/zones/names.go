@@ -99,8 +99,8 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 		d.AskAll(ks)
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, host))
 		if o.HasTenant(z) {
-			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s; a zone's "+
-				"own name servers are its own namespace's (S6.2; have its records removed, or use another host name)", host)
+			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonNameHeld, "another namespace claims %s, so it cannot be "+
+				"a name server of the zone (S6.2; have its records removed, or use another host name)", host)
 		}
 		if o.HasType(rdata.CNAME) && !host.IsApex() {
 			return law.NewInvalid("spec.nameServers", host.String(), law.ReasonCNAMEConflict, "there is a CNAME at %s, and a name "+
@@ -228,7 +228,7 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 			plan.Warn("S4.8", "pattern %q gives nothing yet: another namespace has %s, and rules allow it that name; have its records "+
 				"removed, or give both a rule with shared: true", n.pattern, n.at)
 		case cut:
-			plan.Warn("S4.15", "pattern %q gives nothing yet: %s at %s, not of the rule's namespaces, cut %s off; have them removed",
+			plan.Warn("S4.15", "pattern %q gives nothing yet: %s at %s of other namespaces cut %s off; have them removed",
 				n.pattern, t, at, n.at)
 		}
 	}

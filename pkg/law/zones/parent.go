@@ -132,8 +132,8 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	if !x.delegates {
 		x.withdrawn = true
 		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // the DS stays until the zone ends
-		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s delegates it "+
-			"no more: it stands until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
+		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s no longer "+
+			"delegates it: it is served until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
 	}
 	x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", p.FQDN())}
@@ -163,8 +163,8 @@ func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Z
 	case law.ReasonStandalone, law.ReasonDelegated, law.ReasonNotDelegated:
 		cond.Reason = law.ReasonParentRenamed
 	}
-	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.6; "+
-		"to make it anew as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
+	cond.Message += fmt.Sprintf("; zone %s/%s, to which its zoneRef refers, is %s%s now, and this zone keeps its name (S1.6; to "+
+		"recreate it as %s: %skubectl get zone %s -n %s -o yaml > %s.yaml && kubectl replace --force -f %s.yaml)",
 		spec.ZoneRef.Namespace, spec.ZoneRef.Name, target.FQDN(), law.InView(target.View), would, first, z.Name, z.Namespace,
 		z.Name, z.Name)
 }

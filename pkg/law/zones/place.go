@@ -253,8 +253,8 @@ func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.
 
 func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	const rule = "S2.13"
-	text := fmt.Sprintf("the namespace that has %s of zone %s is allowed it no more, and its records there go; the zone takes the name "+
-		"then, in a moment", s.owner, s.parent.FQDN())
+	text := fmt.Sprintf("%s of zone %s is being released by a namespace that the rules no longer allow; the zone gets the name in a "+
+		"moment", s.owner, s.parent.FQDN())
 	plan.Warnings = nil
 	if !d.ask.Cascade {
 		plan.Warn(rule, "%s", text)

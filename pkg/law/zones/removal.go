@@ -31,7 +31,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	case zones != nil && zones.Count > 0:
 		has = append(has, zones.DescribeFirst("child zone", zones))
 	case zones != nil && zones.More:
-		has = append(has, fmt.Sprintf("more than %d zones below it, whose namespaces were not all looked at", law.FirstKeys))
+		has = append(has, fmt.Sprintf("more than %d zones below it, not all of them checked", law.FirstKeys))
 	}
 	if len(has) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		plan.WarnOf("S2.16", law.WarningTakesAway, "zone %s is deleted with %s", z.FQDN(), strings.Join(has, ", and "))
 		return nil
 	}
-	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they have left, or delete it with them in it: "+
-		"kubectl annotate zone %s -n %s kubi.zone/delete=%s, and delete it again)", z.FQDN(), strings.Join(has, ", and "), z.Name,
+	return law.NewForbidden(law.ReasonInUse, "zone %s has %s (S8.1; wait until they are gone, or delete it with them: kubectl annotate "+
+		"zone %s -n %s kubi.zone/delete=%s, and delete it again)", z.FQDN(), strings.Join(has, ", and "), z.Name,
 		z.Namespace, z.UID)
 }
 
@@ -82,8 +82,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
 	if gaining != nil && gaining.CountGained(by) >= most {
-		return nil, law.NewLater("", "the records of %d zones that were removed before from "+
-			"namespace %q still go to zone %s; remove this one when they are through", most, by, at)
+		return nil, law.NewLater("", "the records of %d zones, deleted before in namespace %q, are still moving to zone %s; delete this "+
+			"zone after the move", most, by, at)
 	}
 	if gaining != nil {
 		h := gaining.WithMove(ask.WorkID, gaining.Namespace, by, z.UID, locks, ask.Now.Unix())

@@ -113,7 +113,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 		if z.ZoneRef == nil {
 			scan = law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.Wanted, Exact: true}
 		}
-		plan.Work = &law.Work{ID: work.ID + "-after", Reason: fmt.Sprintf("what zone %s had is let go", place.FQDN),
+		plan.Work = &law.Work{ID: work.ID + "-after", Reason: fmt.Sprintf("the records of zone %s are released", place.FQDN),
 			View: place.View, By: work.By,
 			Since: now, Scans: []law.Scan{scan}}
 		return plan, nil

@@ -40,8 +40,8 @@ func (d *zoneDecision) decideZone() (*law.Plan, *law.Refusal) {
 	case before.Pending && ask.After.Terminating:
 		return d.stayPending(plan, law.ReasonZoneTerminating, "the zone is being deleted"), nil // S8.2
 	case before.Ending:
-		return d.stayPending(plan, law.ReasonDelegationWithdrawn, "it has ended, and its records are being released and withdrawn "+
-			"from where it was delivered (S3.7); it is decided like a new zone after that"), nil
+		return d.stayPending(plan, law.ReasonDelegationWithdrawn, "the zone has ended: its records are being released, and withdrawn "+
+			"from its providers (S3.7); after that it is decided like a new zone"), nil
 	case !before.Pending:
 		return d.decideNamed(plan)
 	}
@@ -78,9 +78,9 @@ func (d *zoneDecision) decideNamed(plan *law.Plan) (*law.Plan, *law.Refusal) {
 		if ask.Renames == "spec.domainName" {
 			value = ask.After.DomainName
 		}
-		return nil, law.NewInvalid(ask.Renames, value, law.ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.6; "+
-			"to rename it, delete it and make it anew under this object's name: Records with relative names follow, "+
-			"but until then its names are free for others, and name servers have nothing of it)", ask.Before.FQDN())
+		return nil, law.NewInvalid(ask.Renames, value, law.ReasonInvalid, "the zone is %s, and a zone keeps its name (S1.6; to rename "+
+			"it, delete it and create it again under this object's name: Records with relative names follow, but until then its names "+
+			"are free for others, and name servers have no data of it)", ask.Before.FQDN())
 	}
 	return d.amendZone(plan, &zonePlace{fqdn: ask.Before.FQDN(), view: ask.Before.View})
 }
@@ -304,9 +304,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 	// namespace's data must not decide how long that zone is unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
-	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, "+
-		"and the time it had "+
-		"after that is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
+	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+
+		"its grace period is over: it holds no name and is not served (S3.7; its owner can add a delegation with zones)", from.FQDN()))
 	plan.Zone.Ended, plan.Zone.Zone.Ending = z, true
 	return plan, nil
 }

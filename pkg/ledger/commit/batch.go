@@ -407,7 +407,7 @@ func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 		if m.moved = err == nil && etcd.ModRevision(kv) != m.Expected; m.moved {
 			m.out = Outcome{Rev: rev, KV: kv}
 		} else if damaged = err; err == nil {
-			damaged = fmt.Errorf("what is known of %s does not go together with it: run kubizone fsck, which says what is damaged", m.Key)
+			damaged = fmt.Errorf("%s contradicts its stored index keys: run kubizone fsck, which names the damage", m.Key)
 		}
 	}
 	switch {

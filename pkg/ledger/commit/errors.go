@@ -49,15 +49,16 @@ func (t *Set) timeoutError(err error) error {
 }
 
 func (g *group) tooLong(octets int) error {
-	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and what the journal says of the change it is %d "+
-		"octets, more than etcd takes in one transaction; nothing was written: %s, or have etcd started with a larger "+
-		"--max-request-bytes (1.5 MiB by default)", g, octets, g.less()))
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s: with its zone and the journal step the write is %d octets, more "+
+		"than etcd accepts in one transaction; nothing was written: %s, or start etcd with a larger --max-request-bytes (1.5 MiB by "+
+		"default)", g, octets, g.less()))
 }
 
 func (g *group) tooManyOperations(count int) error {
-	text := fmt.Sprintf("%s: it takes %d operations in one transaction, more than etcd takes; nothing was written: %s", g, count, g.less())
+	text := fmt.Sprintf("%s: the write takes %d operations in one transaction, more than etcd accepts; nothing was written: "+
+		"%s", g, count, g.less())
 	if count <= recommendedOps {
-		text += fmt.Sprintf(", or have etcd started with --max-txn-ops=%d", recommendedOps)
+		text += fmt.Sprintf(", or start etcd with --max-txn-ops=%d", recommendedOps)
 	}
 	return apierrors.NewRequestEntityTooLargeError(text)
 }
@@ -80,12 +81,11 @@ func (g *group) less() string {
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
-		at, less = "spec.nameServers", "change fewer name servers at once, each that the zone has and gets is one; "+
-			"or have fewer of them"
+		at, less = "spec.nameServers", "change fewer name servers at once (old and new ones count), or use fewer"
 	}
-	text := fmt.Sprintf("%d facts decide about it, and at most %d fit into one transaction: %s", count, most, less)
+	text := fmt.Sprintf("the decision reads %d facts, and at most %d fit into one transaction: %s", count, most, less)
 	if most < recommendedOps/2 {
-		text += fmt.Sprintf("; or have etcd started with --max-txn-ops=%d", recommendedOps)
+		text += fmt.Sprintf("; or start etcd with --max-txn-ops=%d", recommendedOps)
 	}
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
@@ -167,8 +167,8 @@ func TooBusy(resource, object string, cause error) error {
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
-		Message: what + ": etcd did not answer while this was decided; nothing was written, try again; " +
-			"kubizone doctor tells an administrator how etcd is",
+		Message: what + ": etcd did not answer during the decision; nothing was written, try again; administrators check etcd with " +
+			"kubizone doctor",
 	}}
 }
 
@@ -214,9 +214,9 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 		Warn(ctx, law.Warning{Rule: "S7.8", Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
 			objects.DescribeHold(c.Zone, c.Holding.Held))})
 	case c.Young != nil:
-		Warn(ctx, law.Warning{Rule: "S7.6", Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and that is "+
-			"delivered: RRsets count for the hold of a mass deletion once they have stood for a period of ten minutes; "+
-			"make the Records again if they went by mistake", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
+		Warn(ctx, law.Warning{Rule: "S7.6", Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and name "+
+			"servers follow: a mass deletion holds a zone for RRsets older than ten minutes only; recreate the Records if this is a "+
+			"mistake", c.Young.Gone, c.Young.RRsets, c.Zone.FQDN(), c.Young.Percent)})
 	}
 }
 

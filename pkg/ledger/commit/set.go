@@ -112,14 +112,14 @@ func (t *Set) refuseMisfit(w *SetWrite) error {
 		if w.isDecided() && w.After != nil {
 			return nil
 		}
-		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in no zone, and a change set is of Records of one "+
-			"zone: change or delete it outside of the set")
+		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in no zone, and a change set has Records of one zone: change "+
+			"or delete it by itself")
 	}
 	is := w.Before.Status.ZoneRef.UID
 	if in := t.Writes[0].Object().Status.ZoneRef; t.opening == nil && in != nil && in.UID != is ||
 		t.opening != nil && string(is) != t.opening.UID {
-		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in another zone than others, and a change set is of "+
-			"Records of one zone%s: write it in another one", t.thatIs())
+		return w.Refuse(field.NewPath("status", "zoneRef"), "the Record is in another zone than others, and a change set has Records of "+
+			"one zone%s: use a second change set", t.thatIs())
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (t *Set) thatIs() string {
 	return ", here " + t.opening.FQDN().String()
 }
 
-const noZone = "no zone takes it in, and a change set is of Records of one zone: write it by itself, or make the zone first"
+const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
 // refuseOtherZone refuses a write to another zone than the set's. lock is the anchor write's zone, to be locked
 // first, if it is not the hint.
@@ -141,7 +141,7 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 	case p.Zone == nil:
 		return "", m.item.Refuse(at, noZone)
 	case p.Record != nil && p.Record.Zone == nil:
-		return "", m.item.Refuse(at, "leaves zone %s for none, and a change set is of Records of one zone: write it by itself",
+		return "", m.item.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
 			p.Zone.Zone.FQDN())
 	case t.opening != nil && p.Zone.Zone.UID == t.opening.UID:
 		return "", nil
@@ -151,7 +151,7 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 		g.firstWrite().Hint = key
 		return key, nil
 	}
-	return "", m.item.Refuse(at, "belongs to zone %s, and a change set is of Records of one zone%s: write it in another one",
+	return "", m.item.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
 		p.Zone.Zone.FQDN(), t.thatIs())
 }
 

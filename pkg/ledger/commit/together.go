@@ -30,7 +30,7 @@ const (
 	apartFor = time.Second
 )
 
-var errLeftBehind = errors.New("the batch that took this one along ended in a panic")
+var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
 // isShared reports whether the batch may share its transaction: clients' writes to Records of a zone without recent
 // failures. A cascade's item may be put for other zones, too.

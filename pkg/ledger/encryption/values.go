@@ -60,7 +60,7 @@ func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	switch {
 	case !marked && v.mixed:
 	case !marked || len(sealed) < n:
-		err = errors.New("it is not encrypted, and everything in this store is")
+		err = errors.New("it is not encrypted, and this store encrypts all values")
 	default:
 		kv.Value, err = v.aead.Open(nil, sealed[:n], sealed[n:], kv.Key)
 	}

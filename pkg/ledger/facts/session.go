@@ -842,7 +842,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 }
 
 // ErrDamaged means that a stored record does not decode, or the law cannot read it.
-var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which says what is damaged")
+var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
 // DecideFromMemory decides a Record write without a read. The outcome is empty if memory lacks a fact.
 func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {

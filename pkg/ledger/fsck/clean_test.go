@@ -213,7 +213,7 @@ func TestRun_isCleanOnEveryKindOfStore(t *testing.T) {
 			t.Errorf("the store has no key under %s/: it does not show what it should", room)
 		}
 	}
-	if text := store.Text(r); !strings.HasSuffix(text, "clean; nothing is owed\n") || !strings.HasPrefix(text, fmt.Sprintf("checked %d zones", r.Zones)) {
+	if text := store.Text(r); !strings.HasSuffix(text, "clean; no work is pending\n") || !strings.HasPrefix(text, fmt.Sprintf("checked %d zones", r.Zones)) {
 		t.Errorf("report:\n%s", text)
 	}
 	// A report of an earlier revision has the works of then.

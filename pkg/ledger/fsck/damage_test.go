@@ -770,7 +770,7 @@ func TestFsck_namesAZoneThatCannotBeReadAndNotWhatBelongsToIt(t *testing.T) {
 			t.Errorf("%s: %s", key, store.Text(r))
 		}
 		if text := store.Text(r); !strings.Contains(text, "next: keep a copy of the store") || strings.Contains(text,
-			"no such zone stands") {
+			"there is no such zone") {
 			t.Errorf("what to do next: %s", text)
 		}
 		v.restoreAll()

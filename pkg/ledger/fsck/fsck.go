@@ -103,12 +103,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	switch {
 	case !r.Clean():
 		line("DAMAGED: %d differences that no work in progress explains", r.Damage.Total)
-		line("next: keep a copy of the store, change nothing by hand, and restore a backup (docs/operations.md, Damage); " +
-			"work that needs a key which cannot be read rests until then, and all other work goes on")
+		line("next: keep a copy of the store, change nothing by hand, and restore a backup (docs/operations.md, Damage); work that " +
+			"needs an unreadable key waits until then, and all other work continues")
 	case r.Pending.Total > 0:
-		line("clean; %d things are owed, which a running server pays", r.Pending.Total)
+		line("clean; pending work: %d, which a running server completes", r.Pending.Total)
 	default:
-		line("clean; nothing is owed")
+		line("clean; no work is pending")
 	}
 	return errors.Join(errs...)
 }

@@ -159,7 +159,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 	if suffix != "" {
 		b.require(len(tx.Steps) == 0 && tx.After == n && n <= b.zone.N && suffix == "settled", key, "I2", encodeText(tx), "a mark without "+
-			"steps, after step %d of a zone that stands at step %d", n, b.zone.N)
+			"steps, after step %d of a zone at step %d", n, b.zone.N)
 		return
 	}
 	if len(tx.Steps) == 0 || tx.Steps[len(tx.Steps)-1].N != n {

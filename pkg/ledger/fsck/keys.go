@@ -139,11 +139,11 @@ func (c *check) checkOrphans() error {
 			r.keptOut, w.KeptOut = w.KeptOut, ""
 			have = string(layout.Encode(w))
 		}
-		c.require(have == want[key], key, "S2.3", string(kv.Value), "%s", cmp.Or(want[key], "nothing: nothing unadopted waits there"))
+		c.require(have == want[key], key, "S2.3", string(kv.Value), "%s", cmp.Or(want[key], "nothing: no object waits there"))
 		delete(want, key)
 	})
 	for key, w := range want {
-		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find what waits", w)
+		c.reportDamage(key, "S2.3", "nothing", "%s: without it no zone would find the waiting object", w)
 	}
 	return err
 }
@@ -206,7 +206,7 @@ func (c *check) checkPending(z *zone) {
 	ask := zones.ZoneAsk{Before: z.Zone, After: z.spec, Cascade: true, Now: time.Unix(z.created, 0), WorkID: "fsck"}
 	out, ok := c.runLaw(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	if !ok || out.Plan == nil || out.Plan.Zone == nil || !out.Plan.Zone.Zone.Pending {
-		c.reportPending(z.key, "S2.7", "pending", "standing: its name is free, and a rule delegates it")
+		c.reportPending(z.key, "S2.7", "pending", "not pending: its name is free, and a rule delegates it")
 	}
 }
 

@@ -40,7 +40,7 @@ func TestRun_notesNestedClaimsThatNoRuleInForceLetsCome(t *testing.T) {
 	if !r.Clean() || r.Notes.Total != 1 || r.Notes.List[0].Rule != "S4.8" || !strings.HasSuffix(r.Notes.List[0].Key, "/shop.pay.") {
 		t.Errorf("without it: %s", store.Text(r))
 	}
-	if text := store.Text(r); !strings.Contains(text, "note: ") || !strings.HasSuffix(text, "clean; nothing is owed\n") {
+	if text := store.Text(r); !strings.Contains(text, "note: ") || !strings.HasSuffix(text, "clean; no work is pending\n") {
 		t.Errorf("report:\n%s", text)
 	}
 }

@@ -42,8 +42,8 @@ func (c *check) checkFormat() error {
 	if err != nil || have.Format < ledger.FirstFormat || have.HashAlgorithm != sethash.Algorithm {
 		c.reportDamage(key, "format", text, "format %d, hash algorithm %d", ledger.Format, sethash.Algorithm)
 	} else if have.Format < ledger.Format {
-		c.reportPending(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the store, "+
-			"and what is said here of other keys may come of that", ledger.Format)
+		c.reportPending(key, "format", fmt.Sprintf("format %d", have.Format), "format %d: the next server that starts migrates the "+
+			"store, and other differences may follow from that", ledger.Format)
 	}
 	from, ends := c.layout.Internal(), make([]string, 0, len(layout.Rooms)+1)
 	for _, room := range layout.Rooms {
@@ -105,7 +105,7 @@ func (c *check) readNames() error {
 		case z == nil && c.unread.countUnread(h.Ref):
 		case z == nil || z.Pending:
 			c.reportDamage(key, "S1.5", fmt.Sprintf("held by zone %s/%s, uid %s", h.Namespace, h.Name, h.UID),
-				"nothing: no such zone stands")
+				"nothing: there is no such zone")
 		case key != c.nameKey(z):
 			c.reportDamage(key, "S1.5", "held by "+z.key, "nothing: that zone holds %s", c.nameKey(z))
 		case h.Ref != z.Ref:
@@ -164,7 +164,7 @@ func (c *check) readOutbox() error {
 				mark += ", which locks " + s.Locks.String()
 			}
 			if w == nil {
-				c.reportDamage(c.nameKey(z), "I4", mark, "no mark: there is no such work, so nothing would take it away")
+				c.reportDamage(c.nameKey(z), "I4", mark, "no mark: there is no such work, so the mark would stay")
 			} else if !slices.ContainsFunc(w.Zones, func(p law.Place) bool { return p.UID == z.UID }) {
 				c.reportDamage(room+s.ID, "I4", "a work that does not name the zone "+z.key, "named: it is marked by the work")
 			}
@@ -208,7 +208,7 @@ func (c *check) existingZone(key, uid string) *zone {
 		return z
 	}
 	if !c.purging[uid] && !c.unread.countUnread(law.Ref{UID: uid}) {
-		c.reportDamage(key, "I4", "a key of zone "+uid, "nothing: no such zone stands, and no work purges its keys")
+		c.reportDamage(key, "I4", "a key of zone "+uid, "nothing: there is no such zone, and no work purges its keys")
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (c *check) placeRecord(r *record) {
 	if z == nil && c.unread.countUnread(of) {
 		return
 	} else if z == nil || z.Pending {
-		c.reportDifference(c.purging[of.UID], r.key, "S2.5", "adopted by zone "+encodeText(of), "released: no such zone stands")
+		c.reportDifference(c.purging[of.UID], r.key, "S2.5", "adopted by zone "+encodeText(of), "released: there is no such zone")
 		return
 	}
 	c.require(of == z.Ref, r.key, "S6.12", "adopted by zone "+encodeText(of), "%s", encodeText(z.Ref))
@@ -299,7 +299,7 @@ func (c *check) readDelegations() error {
 		z := c.zones[uid]
 		if z == nil || z.Pending {
 			if !c.unread.countUnread(law.Ref{Namespace: named.Namespace, Name: named.Name, UID: uid}) {
-				c.reportDifference(c.purging[uid], key, "S4.3", "in force in zone "+uid, "in force nowhere: no such zone stands")
+				c.reportDifference(c.purging[uid], key, "S4.3", "in force in zone "+uid, "in force nowhere: there is no such zone")
 			}
 			return
 		}

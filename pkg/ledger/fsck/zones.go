@@ -34,7 +34,7 @@ func (c *check) checkZones() error {
 	for _, z := range c.zones {
 		if s := z.status; z.Pending {
 			c.require(!z.Ending || ends[z.UID], z.key, "S3.5", "a zone that ended, with endsAt",
-				"no endsAt: no work lets go what it had, and nothing would take it away")
+				"no endsAt: no work releases its records, so it would stay")
 			c.require(s.Serial == 0 && s.ContentState == "" && s.Hash == "" && s.ContentGeneration == 0 && s.EntryCount == 0, z.key, "S3.2",
 				fmt.Sprintf("a pending zone with serial %d and hash %q", s.Serial, s.Hash), "none of it: it waits for another zone")
 		}
@@ -72,8 +72,9 @@ func (c *check) checkSettled(z *zone) {
 	most := cmp.Or(d.Most, &law.Stock{Own: d.Own})
 	c.require(d.Since >= 0 && !slices.ContainsFunc(append(d.Least[:], *most), func(s law.Stock) bool { return s.RRsets < 0 }) &&
 		most.Own >= d.Own, z.key, "S7.5", "status.deletions "+encodeText(d), "numbers of RRsets, none above the most, and a time")
-	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work stands against the zone")
-	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works stand against the zone", works)
+	c.require(works > 0 || held || isSettled, z.key, "S7.2", "not Settled", "Settled: no work on the zone is pending")
+	c.require(works == 0 && !held || !isSettled || through, z.key, "S7.2", "Settled", "not Settled: %d works on the zone are "+
+		"pending", works)
 	c.require(through || held || works > 0 && !h.Overdue, z.key, "S7.2", settled, "%d, the serial: nothing holds the zone back", s.Serial)
 	c.require(s.SettledSerial == 0 || !isAhead(s.SettledSerial, s.Serial), z.key, "S7.2", settled, "none ahead of the serial, %d", s.Serial)
 }

@@ -72,7 +72,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 			return step, err
 		}
 		if len(r.Kvs) == 0 {
-			return step, fmt.Errorf("a part of what is condensed is missing at %s: run kubizone fsck, which says what is damaged", key)
+			return step, fmt.Errorf("a part of the condensed journal is missing at %s: run kubizone fsck, which names the damage", key)
 		}
 		var part content.Step
 		if err := layout.Decode(r.Kvs[0].Value, &part); err != nil {

@@ -86,5 +86,5 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 
 // Unreadable returns the error of an internal key or value that does not parse.
 func Unreadable(key string, err error) error {
-	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which says what is damaged", key, err)
+	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which names the damage", key, err)
 }

@@ -377,8 +377,8 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	if p.Zone == nil {
 		delete(o.Labels, v1alpha1.LabelParentZone)
 		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionAdopted, "False", p.Reason, p.Message, o.Generation)
-		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has taken the "+
-			"record in", o.Generation)
+		pl.setCondition(&o.Status.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotAdopted, "no zone has adopted the "+
+			"record", o.Generation)
 		dropStalled(&o.Status.Conditions, o.Generation)
 		return
 	}
@@ -418,7 +418,7 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 		status, reason, message = "True", v1alpha1.ReasonNoClass, class.MessageNoClass
 	default:
 		message = "no class is in force; the zone is not served yet: its conditions Delegated, Servable and Settled say why, " +
-			"or a class that had it has yet to withdraw it"
+			"or a former class has not withdrawn it yet"
 	}
 	pl.setCondition(conditions, v1alpha1.ConditionReady, status, reason, message, generation)
 }
@@ -468,7 +468,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		}
 		s.View = z.View
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionReady, "False", v1alpha1.ReasonNotDelegatedOrServable, "the zone waits for the "+
-			"zone it refers to, or for one that delegates it", o.Generation)
+			"Zone of its zoneRef, or for a zone that delegates it", o.Generation)
 		dropStalled(&s.Conditions, o.Generation)
 		return
 	}

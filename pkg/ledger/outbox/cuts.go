@@ -31,7 +31,8 @@ import (
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
-			klog.FromContext(ctx).V(2).Info("a parent's cut is paid later", "parent", d.Parent.Namespace+"/"+d.Parent.Name,
+			klog.FromContext(ctx).V(2).Info("the name servers of a child zone are counted later",
+				"parent", d.Parent.Namespace+"/"+d.Parent.Name,
 				"child", d.Child.Namespace+"/"+d.Child.Name, "why", err.Error())
 		}
 	}

@@ -75,7 +75,7 @@ func (ob *Outbox) followFreed(ctx context.Context) {
 
 func (ob *Outbox) logUntried(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		klog.FromContext(ctx).V(2).Info("what waits is tried again in the next round", "why", err.Error())
+		klog.FromContext(ctx).V(2).Info("waiting objects are tried again in the next round", "why", err.Error())
 	}
 }
 
@@ -93,7 +93,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 			err = ob.enqueueTrial(ctx, w, c.Namespace)
 		}
 		if err != nil {
-			klog.FromContext(ctx).V(2).Info("what waits cannot be tried", "namespace", c.Namespace, "name", c.Name, "why", err.Error())
+			klog.FromContext(ctx).V(2).Info("a waiting object cannot be tried",
+				"namespace", c.Namespace, "name", c.Name, "why", err.Error())
 		}
 		if !etcd.Pause(ctx, time.Duration(rest)*time.Since(began)) {
 			return next, ctx.Err()
@@ -199,7 +200,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		return nil
 	}
 	// The base name decides the holder, so all objects waiting there are decided together, in order (S2.8).
-	work := &law.Work{Reason: "what waited may come in", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
+	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {
 		z := plan.Zone.Zone
@@ -244,6 +245,6 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if target := spec.ZoneRef; target != nil {
 		scan = law.Scan{Kind: law.ScanPending, Target: target}
 	}
-	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may stand now", z.FQDN()), View: z.View, By: c.Namespace,
+	return &law.Work{ID: "stands-" + string(o.UID), Reason: fmt.Sprintf("zone %s may take effect", z.FQDN()), View: z.View, By: c.Namespace,
 		Since: ob.mem.Now().Unix(), Scans: []law.Scan{scan}}, nil
 }

@@ -42,7 +42,7 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			err = layout.Decode(kv.Value, &w)
 		}
 		if err != nil {
-			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal does not end")
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "a withdrawal cannot be ended")
 			return
 		}
 		over := w.Passed+int64(known.Seconds()) >= w.Grace

@@ -128,7 +128,7 @@ func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rc
 	answer, first := q.answered.Begin(m.Key.Tenant, m.id(), m.Signed)
 	switch {
 	case answer == nil:
-		q.logRefusal(m, "signed before what is remembered of updates")
+		q.logRefusal(m, "signed before the remembered updates")
 		return tsig.BadTime
 	case first:
 		rcode := q.callWhenFree(ctx, m)

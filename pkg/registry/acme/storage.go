@@ -77,7 +77,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 		return nil, apierrors.NewBadRequest("request: Required value: what the solver is to do")
 	}
 	if len(options.DryRun) > 0 {
-		return nil, apierrors.NewBadRequest("a challenge has no dry run; one of a Record says whether a zone takes it")
+		return nil, apierrors.NewBadRequest("a challenge has no dry run; a dry run of a Record shows whether a zone adopts it")
 	}
 	denied := r.authorizeCaller(ctx, payload.Request.ResourceNamespace)
 	if denied != nil && (payload.Request.Action != acme.ActionCleanUp || !apierrors.IsForbidden(denied)) {
@@ -110,8 +110,8 @@ func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 	}
 	if caller, ok := genericapirequest.UserFrom(ctx); ok && !slices.Contains(r.ClusterIssuers, namespace) {
 		if own, _, err := serviceaccount.SplitUsername(caller.GetName()); err == nil && own == namespace {
-			return forbid("the namespace is that of the solver, as it is for each ClusterIssuer, and a user of one would write challenges "+
-				"for all names that the namespace may have; use an Issuer in the namespace of the names, or start the API server with "+
+			return forbid("the namespace is cert-manager's own, as for each ClusterIssuer, whose users could then write challenges for "+
+				"all names of the namespace; use an Issuer in the namespace of the names, or start the API server with "+
 				"--acme-cluster-issuers=%s", namespace)
 		}
 	}
@@ -148,8 +148,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	}
 	namespace := request.ResourceNamespace
 	// An absent zone and a zone without a rule for the namespace have the same answer (S1.8).
-	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: its owner adds a rule for the namespace whose pattern has the name, "+
-		"such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
+	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
+		"matches the name, such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)
 	if !found {
 		return unlessCleanUp(request, none), nil

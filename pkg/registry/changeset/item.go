@@ -135,7 +135,7 @@ func (x *item) run(ctx context.Context, handler Handler, set Set) {
 	if x.failure == nil && x.deletes() != nil && !set.Came(x.index) {
 		x.fail(apierrors.NewInvalid(v1alpha1.Kind("Record"), x.name,
 			field.ErrorList{field.Forbidden(field.NewPath("metadata", "finalizers"),
-				"a Record with finalizers goes when they do, and a change set deletes at once: delete it by itself")}))
+				"the Record has finalizers, and a change set deletes at once: delete it by itself")}))
 	}
 	set.Leave(x.index, x.failure != nil)
 }

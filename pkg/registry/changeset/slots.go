@@ -45,14 +45,14 @@ func (s *slots) acquire(ctx context.Context, namespace string) (release func(), 
 	case own.free <- struct{}{}:
 	case <-ctx.Done():
 		leave()
-		return nil, busy(fmt.Sprintf("%d change sets of namespace %s are under way, and no more may be", maxSetsOfNamespace, namespace))
+		return nil, busy(fmt.Sprintf("%d change sets of namespace %s are in progress, which is the limit", maxSetsOfNamespace, namespace))
 	}
 	select {
 	case s.all <- struct{}{}:
 	case <-ctx.Done():
 		<-own.free
 		leave()
-		return nil, busy(fmt.Sprintf("%d change sets are under way, and no more may be", maxSets))
+		return nil, busy(fmt.Sprintf("%d change sets are in progress, which is the limit", maxSets))
 	}
 	return func() {
 		<-s.all

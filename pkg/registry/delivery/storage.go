@@ -69,8 +69,8 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 	path := field.NewPath("status", "serial")
 	switch {
 	case err != nil || zone.UID != after.Spec.Zone.UID:
-		return refuseSerial(after, field.Invalid(path, after.Status.Serial, "the Zone of this Delivery, by name and uid, is gone: "+
-			"only 0 is confirmed of it"))
+		return refuseSerial(after, field.Invalid(path, after.Status.Serial, "the Zone of this Delivery, by name and uid, is gone: only "+
+			"0 may be confirmed"))
 	case serial.Serial(after.Status.Serial).Ahead(serial.Serial(zone.Status.SettledSerial)):
 		return refuseSerial(after, field.Invalid(path, after.Status.Serial, fmt.Sprintf("is ahead of the settledSerial %d of the Zone: "+
 			"confirm a serial that servers may have", zone.Status.SettledSerial)))

@@ -60,7 +60,7 @@ func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNa
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
 		warning.AddWarning(ctx, v1alpha1.ReasonNoClass, refusal.Warning("S5.15", fmt.Sprintf("spec.dnsClassRefs: there is no DNSClass "+
-			"%q yet, and the zone waits for it; kubectl get dnsclasses lists those that there are", name)))
+			"%q yet, and the zone waits for it; kubectl get dnsclasses lists all classes", name)))
 		return true, true, nil
 	}
 	if err != nil {

@@ -48,8 +48,8 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 			}
 			if narrowed(before, after) {
 				if what := withdrawn(before, after); what != "" {
-					warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("the class is not for zones "+
-						"that it delivers, which are withdrawn from its servers now: %s", what)))
+					warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("the class no longer "+
+						"selects zones that it delivers, and withdraws them from its servers now: %s", what)))
 				}
 			}
 			return warnings
@@ -60,8 +60,8 @@ func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass
 				return nil
 			}
 			if what := withdrawn(c, nil); what != "" {
-				warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("zones are delivered by the "+
-					"class, and withdrawn from its servers now: %s (kubectl get deliveries -A lists them); spec.deletionProtection "+
+				warning.AddWarning(ctx, v1alpha1.WarningTakesAway, refusal.Warning("S2.16", fmt.Sprintf("the class delivers zones, and "+
+					"withdraws them from its servers now: %s (kubectl get deliveries -A lists them); spec.deletionProtection "+
 					"refuses a deletion", what)))
 			}
 			return nil

@@ -103,12 +103,12 @@ func TestCreate_asksForTheRightToWrite_S14_1(t *testing.T) {
 // S1.3, S5.4: a question impossible for a Record is refused by the field.
 func TestCreate_validates_S5_4(t *testing.T) {
 	for want, spec := range map[string]v1alpha1.NameReviewSpec{
-		"spec.type: Required value":        {Name: "www.example.org."},
-		"spec.type: Invalid value: \"AA\"": {Name: "www.example.org.", Type: "AA"},
-		"spec.name: Required value":        {Type: "A"},
-		"spec.name: Invalid value":         {Name: "a..b", Type: "A"},
-		"an NS cannot stand at a wildcard": {Name: "*.example.org.", Type: "NS"},
-		"spec.view: Invalid value":         {Name: "www.example.org.", Type: "A", View: "A B"},
+		"spec.type: Required value":          {Name: "www.example.org."},
+		"spec.type: Invalid value: \"AA\"":   {Name: "www.example.org.", Type: "AA"},
+		"spec.name: Required value":          {Type: "A"},
+		"spec.name: Invalid value":           {Name: "a..b", Type: "A"},
+		"an NS is not allowed at a wildcard": {Name: "*.example.org.", Type: "NS"},
+		"spec.view: Invalid value":           {Name: "www.example.org.", Type: "A", View: "A B"},
 	} {
 		if _, err := (&door{}).askName(t, "team-a", "team-a", spec); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", spec, err, want)

@@ -90,7 +90,7 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
 	}
 	if len(options.DryRun) > 0 {
-		return nil, apierrors.NewBadRequest("an update has no dry run; a dry run of a ChangeSet says what would be")
+		return nil, apierrors.NewBadRequest("an update has no dry run; a dry run of a ChangeSet shows the changes")
 	}
 	if err := kind.ValidateObject(ctx, request, validate); err != nil {
 		return nil, err
@@ -146,7 +146,8 @@ func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Inf
 			"(dyn--OWNER-TYPE); rename or delete it with kubectl", key.Namespace)
 		return p.status, nil
 	}
-	return p.status, apierrors.NewTooManyRequests("others kept changing the Records of this update; nothing was written: try again", 1)
+	return p.status, apierrors.NewTooManyRequests("other writes kept changing the Records of this update; nothing was written: try "+
+		"again", 1)
 }
 
 // Changes reports whether a message would change the namespace's records; refused messages do not.

@@ -63,8 +63,8 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}
 	if zone.Status.FQDN == "" && zone.Status.EndsAt != nil {
 		if query.Since == 0 || query.Until != 0 || definition || format == v1alpha1.FormatText || format == v1alpha1.FormatTable {
-			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s ended, and its steps are not held any more: "+
-				"ask for its last entries in JSON, with since and without until, in the form entries", zone.Name))
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("zone %s has ended, and its steps are no longer kept: ask for its last "+
+				"entries in JSON, with since and without until, in the form entries", zone.Name))
 		}
 		return s.prepareEnded(ctx, zone, since)
 	}
@@ -84,8 +84,8 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	notHeld := expiredError(zone, since, restart)
 	if query.Until != 0 {
 		// Either serial may be missing, or since is after until.
-		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not held "+
-			"here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
+		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not "+
+			"kept here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}
 	steps, changes, err := s.Views.Steps(ctx, zone, since, until, !definition)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *streams) prepareEnded(ctx context.Context, zone *v1alpha1.Zone, since s
 	fqdn, change, err := s.Views.Left(ctx, zone, since)
 	if err != nil {
 		return nil, ifNotHeld(err, apierrors.NewResourceExpired(fmt.Sprintf("the entries of zone %s after serial %d, before it ended, "+
-			"are not held here any more: compare those of its provider", zone.Name, since)))
+			"are no longer kept here: compare the entries of its provider", zone.Name, since)))
 	}
 	object := v1alpha1.ZoneChanges{
 		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
@@ -162,7 +162,7 @@ func writeSteps(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.Zone
 
 var changeColumns = append([]metav1.TableColumnDefinition{
 	{Name: "Serial", Type: "integer", Format: "int64", Description: "The serial after the change."},
-	{Name: "Change", Type: "string", Description: "- where the entry went, + where it came."},
+	{Name: "Change", Type: "string", Description: "- for a removed entry, + for an added entry."},
 }, append(entryColumns[:len(entryColumns):len(entryColumns)],
 	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was " +
 		"committed."})...)

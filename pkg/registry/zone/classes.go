@@ -82,7 +82,7 @@ func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) err
 		}
 		return refusal.NewInvalid(v1alpha1.Kind("Zone"), zone.Name, field.ErrorList{refusal.Cite(rule, field.Invalid(
 			field.NewPath("spec", "deletionPolicy"), zone.Spec.DeletionPolicy, fmt.Sprintf(
-				"%s does not allow Retain, because what stays at the provider stays under the next zone of the name: %s",
+				"%s does not allow Retain, because retained data would mix with the next zone of the name: %s",
 				describeClass(class), next)))})
 	}
 	return nil
@@ -108,7 +108,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 		if !ofNamespace {
 			return apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of namespace %q; a cluster admin can add the namespace to spec.namespaces.names "+
-					"of that DNSClass, or make its labels ones that spec.namespaces.selector selects",
+					"of that DNSClass, or label it so that spec.namespaces.selector selects it",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
 		// A zone with a zoneRef and without a view gets the view at the decision; the controller checks the class

@@ -530,7 +530,7 @@ func TestChanges(t *testing.T) {
 	}
 	d.expectRefusal(t, "/example-org/changes?since=4294967296", "", "tenant", http.StatusBadRequest, "since")
 	d.expectRefusal(t, "/example-org/changes?since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. "+
-		"is not held here any more: start again from zones/entries")
+		"is no longer kept here: start again from zones/entries")
 	d.expectRefusal(t, "/example-org/changes?since=3&until=6", "", "tenant", http.StatusGone, "from serial 3 (since) to serial 6 (until)")
 }
 

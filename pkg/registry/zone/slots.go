@@ -38,8 +38,8 @@ func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apie
 	case free <= 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.taken), retrySoon)
 	case mine >= free:
-		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, "+
-			"and %d more is what is left for others; please try again", user, mine, free), retrySoon)
+		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and the %d free places are for other "+
+			"users; please try again", user, mine, free), retrySoon)
 	}
 	s.taken++
 	s.byUser[user]++

@@ -71,7 +71,7 @@ func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	held := kind.KeepHeld(before.Finalizers, after.Finalizers)
 	if len(held) > len(after.Finalizers) {
 		warning.AddWarning(ctx, "", refusal.Warning("S8.3", fmt.Sprintf("metadata.finalizers: %s stays until the zone is withdrawn from "+
-			"the classes that deliver it; a cluster admin who accepts that its data stays at a provider removes it with "+
+			"the classes that deliver it; a cluster admin who accepts that its data stays at a provider removes the finalizer with "+
 			"kubectl patch zone %s -n %s --subresource=finalizers --type=merge -p '{\"metadata\":{\"finalizers\":null}}'",
 			v1alpha1.FinalizerDelivery, before.Name, before.Namespace)))
 	}

@@ -179,7 +179,7 @@ func ifNotHeld(err, refusal error) error {
 }
 
 func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
-	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is not held here any more: start again from %s", at,
+	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is no longer kept here: start again from %s", at,
 		zone.Status.FQDN, from))
 }
 

@@ -98,7 +98,7 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 	views := makeHistory()
 	d := openDoor(t, views, func(c *streams) { c.Sources = recordsAt{} })
 	d.expectRefusal(t, "/example-org/changes?watch=true&since=3", "", "tenant", http.StatusGone, "serial 3 of zone example.org. "+
-		"is not held here any more")
+		"is no longer kept here")
 	d.expectRefusal(t, "/example-org/changes?watch=true&until=9", "", "tenant", http.StatusBadRequest, "until")
 	d.expectRefusal(t, "/example-org/changes?watch=true&sources=true&since=5", "", "tenant", http.StatusForbidden, "list records")
 	d.expectRefusal(t, "/example-org/changes?watch=true&format=text", "", "tenant", http.StatusBadRequest, "format")
@@ -113,7 +113,7 @@ func TestChanges_watchEndsWith410(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(event()), &got); err != nil || got.Type != "ERROR" || got.Object.Code != http.StatusGone ||
 		got.Object.Reason != metav1.StatusReasonExpired ||
-		got.Object.Message != "serial 7 of zone example.org. is not held here any more: start again from zones/entries" {
+		got.Object.Message != "serial 7 of zone example.org. is no longer kept here: start again from zones/entries" {
 		t.Errorf("%v, %+v", err, got)
 	}
 	if end := event(); end != "EOF" {

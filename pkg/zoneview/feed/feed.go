@@ -193,8 +193,8 @@ func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
 		f.frozen++
-		klog.FromContext(ctx).Error(err, "A zone is frozen: its hash does not prove its content. It is served as it was proven last, "+
-			"or not at all, until it can be proven. kubizone fsck says what is damaged",
+		klog.FromContext(ctx).Error(err, "A zone is frozen: its content does not match its hash. Its last proven content is served, or "+
+			"none, until it matches again. kubizone fsck names the damage",
 			"zone", klog.KRef(z.identity.Namespace, z.identity.Name), "key", key)
 	}
 	z.frozen, z.proof, z.misfits = err, nil, 0
@@ -208,7 +208,7 @@ func (f *Feed) unfreezeZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil
 		f.frozen--
-		klog.Background().Info("A frozen zone is proven again, or gone", "zone", klog.KRef(z.identity.Namespace, z.identity.Name),
+		klog.Background().Info("A frozen zone matches its hash again, or is gone", "zone", klog.KRef(z.identity.Namespace, z.identity.Name),
 			"key", key)
 	}
 }
@@ -297,7 +297,7 @@ func (f *Feed) Wait(ctx context.Context) error {
 			return nil
 		}
 		if failures >= maxFailures {
-			return fmt.Errorf("the views of the zones failed %d times: %w; kubizone fsck says what is wrong in the store", failures,
+			return fmt.Errorf("the views of the zones failed %d times: %w; kubizone fsck names the damage", failures,
 				failure)
 		}
 		select {

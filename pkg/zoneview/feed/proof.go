@@ -81,8 +81,8 @@ func (p *Proof) Run(ctx context.Context) error {
 	case len(p.base.Since) > 0:
 		var damaged error
 		if delivered, damaged = snapshot.UndoAll(p.base.Since); damaged != nil {
-			klog.FromContext(ctx).Error(damaged, "The journal does not lead back to what is delivered of a zone: "+
-				"it is served again when it settles; run kubizone fsck", "zone", snapshot.String())
+			klog.FromContext(ctx).Error(damaged, "The journal does not reach back to the delivered content of a zone: the zone is "+
+				"served again when it settles; run kubizone fsck", "zone", snapshot.String())
 		}
 	}
 	return p.finishProof(ctx, delivered, err)

@@ -42,8 +42,8 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 		var object string
 		switch {
 		case countMembers(item) != 1:
-			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "has one of apply or create, with a Record, and delete, "+
-				"with the name of one"))
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "must have exactly one of apply or create, with a Record, or "+
+				"delete, with the name of a Record"))
 		case item.Delete != nil:
 			if object = item.Delete.Name; object == "" {
 				errs = append(errs, field.Required(path.Child("delete", "name"), "the metadata.name of a Record in this namespace"))
@@ -97,7 +97,7 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 			errs = append(errs, rejectError(p.Name, err, at.Child("name"))...)
 		}
 		if (p.Exists == nil) == (p.Values == nil) {
-			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "has either exists, or values, with all values of the RRset"))
+			errs = append(errs, field.Invalid(at, field.OmitValueType{}, "must have either exists, or values with all values of the RRset"))
 		}
 		t, err := rdata.ParseType(p.Type)
 		switch {
@@ -106,7 +106,8 @@ func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Pa
 		case p.Type != "" && err != nil:
 			errs = append(errs, rejectError(p.Type, err, at.Child("type"))...)
 		case p.Values != nil && len(p.Values) == 0:
-			errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; no values are exists: false"))
+			errs = append(errs, field.Invalid(at.Child("values"), field.OmitValueType{}, "is empty; for an absent RRset write exists: "+
+				"false"))
 		case p.Type != "":
 			judge := func(text string, at *field.Path) field.ErrorList {
 				_, err := rdata.ParseStored(t, text)
@@ -152,7 +153,7 @@ func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace stri
 		errs = append(errs, field.NotSupported(path.Child("kind"), cut(record.Kind), []string{"Record"}))
 	}
 	if record.Name == "" {
-		errs = append(errs, field.Required(path.Child("metadata", "name"), "a Record is written by its name, and generateName makes none"))
+		errs = append(errs, field.Required(path.Child("metadata", "name"), "a change set names each Record; generateName is not allowed"))
 	}
 	if record.Namespace != "" && record.Namespace != namespace {
 		errs = append(errs, field.Invalid(path.Child("metadata", "namespace"), cut(record.Namespace),

@@ -67,8 +67,8 @@ func validateDelegationSpec(delegation *v1alpha1.Delegation) field.ErrorList {
 	for i := range spec.Records {
 		if spec.Records[i].Shared {
 			errs = append(errs, refusal.Cite("S4.3", field.Invalid(specPath.Child("records").Index(i).Child("shared"), true,
-				"stands in a rule of the Zone alone, which says for all namespaces what is theirs together: "+
-					"write the rule in spec.delegations of the Zone")))
+				"is only for rules of the Zone, which list all namespaces that share a name: write the rule in spec.delegations of the "+
+					"Zone")))
 		}
 	}
 	return errs

@@ -84,9 +84,9 @@ func TestDelegationUpdate_S4_3(t *testing.T) {
 // The warning is for names of other namespaces only (F10).
 func TestDelegationWarnings(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.DelegationSpec){
-		"S4.1: spec: lists neither records nor zones": func(s *v1alpha1.DelegationSpec) { s.Records = nil },
-		"where no child can be":                       func(s *v1alpha1.DelegationSpec) { s.Zones = []string{"@"} },
-		"S5.4: spec.records[0].types[0]: there is no": func(s *v1alpha1.DelegationSpec) { s.Records[0].Types = []string{"SOA"} },
+		"S4.1: spec: lists neither records nor zones":   func(s *v1alpha1.DelegationSpec) { s.Records = nil },
+		"where no child can be":                         func(s *v1alpha1.DelegationSpec) { s.Zones = []string{"@"} },
+		"S5.4: spec.records[0].types[0]: no Record can": func(s *v1alpha1.DelegationSpec) { s.Records[0].Types = []string{"SOA"} },
 	} {
 		if got := DelegationWarnings(newDelegation(change)); len(got) != 1 || !strings.Contains(got[0], want) {
 			t.Errorf("%q, want %q", got, want)
@@ -96,7 +96,7 @@ func TestDelegationWarnings(t *testing.T) {
 		"*.a": "", "_acme-challenge.www": "", "_acme-challenge": "", "*._domainkey": "", "*": "",
 		"_acme-challenge.*":      `"_acme-challenge.*" matches below the names of all namespaces, the zone's own included: the tenant can get`,
 		"_acme-challenge.*.apps": "the tenant can get certificates for them;",
-		"_443._tcp.*":            "its records speak for them;",
+		"_443._tcp.*":            "its records there affect those names;",
 	} {
 		for _, own := range []bool{false, true} {
 			got := DelegationWarnings(newDelegation(func(s *v1alpha1.DelegationSpec) {

@@ -61,8 +61,8 @@ func DNSClassUpdate(after, before *v1alpha1.DNSClass, inlineSecrets bool) field.
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	if was, is := before.Spec.Bind9, after.Spec.Bind9; was != nil && is != nil && class.ModeOf(was) != class.ModeOf(is) {
 		errs = append(errs, refusal.Cite("S11.15", field.Invalid(specPath.Child("bind9", "mode"), is.Mode,
-			fmt.Sprintf("is immutable, and was %s: zones that came in one way do not leave in another; make a further class, "+
-				"and have the zones name that", class.ModeOf(was)))))
+			fmt.Sprintf("is immutable, and was %s: zones are withdrawn in the way in which they were delivered; create another class, "+
+				"and name it in the zones", class.ModeOf(was)))))
 	}
 	return append(errs, onlyNewErrors(validateDNSClass(after, inlineSecrets),
 		func() field.ErrorList { return validateDNSClass(before, inlineSecrets) })...)
@@ -150,8 +150,8 @@ func validateOneProvider(spec *v1alpha1.DNSClassSpec) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for _, further := range given[1:] {
-		errs = append(errs, field.Forbidden(specPath.Child(further), fmt.Sprintf("spec.%s is there too: a class has exactly one of %s; "+
-			"make a further class, and name both in spec.dnsClassRefs of the zones", given[0], all)))
+		errs = append(errs, field.Forbidden(specPath.Child(further), fmt.Sprintf("spec.%s is set too: a class has exactly one of %s; "+
+			"create a second class, and name both in spec.dnsClassRefs of the zones", given[0], all)))
 	}
 	return errs
 }
@@ -384,7 +384,7 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 		return wrong("has a scope zone, which has a meaning on one machine only: write an address without it")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for 53", cut(port)))
+		return wrong(fmt.Sprintf("port %q is no port number: write one from 1 to 65535, or leave it out for 53", cut(port)))
 	}
 	return validateHost(host, text, path)
 }
@@ -480,7 +480,8 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 	case parsed.Fragment != "" || strings.Contains(text, "#"):
 		return wrong("has a fragment, which is never sent: write scheme, host and path alone")
 	case !hasUsablePort(parsed):
-		return wrong(fmt.Sprintf("port %q is none: write one from 1 to 65535, or none for that of the scheme", cut(parsed.Port())))
+		return wrong(fmt.Sprintf("port %q is no port number: write one from 1 to 65535, or leave it out for that of the "+
+			"scheme", cut(parsed.Port())))
 	}
 	return secure, validateHost(parsed.Hostname(), text, path)
 }
@@ -499,7 +500,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	case auth.SecretRef == nil && auth.Secret == "":
 		errs = append(errs, field.Required(path.Child("secretRef"), "name, namespace and key of the Secret with the shared secret"))
 	case auth.SecretRef != nil && auth.Secret != "":
-		errs = append(errs, field.Forbidden(path.Child("secret"), "secretRef is there too: give exactly one of them, secretRef"))
+		errs = append(errs, field.Forbidden(path.Child("secret"), "secretRef is set too: keep secretRef alone"))
 	case auth.Secret != "" && !inlineSecrets:
 		errs = append(errs, field.Forbidden(path.Child("secret"), "every user with read permission for the class sees it: "+
 			"put it into a Secret and name that in secretRef; only kubizone up with --allow-inline-secrets accepts it here"))
@@ -530,7 +531,7 @@ func checkCABundle(bundle []byte) string {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			if strings.TrimSpace(string(rest)) != "" && count > 0 {
-				return fmt.Sprintf("after %d certificates comes what is not PEM", count)
+				return fmt.Sprintf("the data after certificate %d is not PEM", count)
 			}
 			break
 		}
@@ -543,7 +544,7 @@ func checkCABundle(bundle []byte) string {
 		}
 	}
 	if count == 0 {
-		return "no certificate is in it: give PEM, from -----BEGIN CERTIFICATE----- on (in JSON and YAML base64 over that)"
+		return "has no certificate: give PEM that begins with -----BEGIN CERTIFICATE----- (in JSON and YAML as base64)"
 	}
 	return ""
 }
@@ -635,9 +636,9 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	warnings := DNSClassWarnings(after)
 	_, from := writesTo(&before.Spec)
 	if path, to := writesTo(&after.Spec); from != to {
-		warnings = append(warnings, fmt.Sprintf("%s: every zone of the class is delivered to the new server as if for the first time, "+
-			"and nothing is withdrawn from the old one: remove there what shall not stay, or give the new server a class of its own, "+
-			"from which zones are withdrawn when they name another one", path))
+		warnings = append(warnings, fmt.Sprintf("%s: the new server gets every zone of the class, and the old server keeps its copies: "+
+			"delete them there, or create a second class for the new server, since a zone that changes its class is withdrawn from the "+
+			"old one", path))
 	}
 	return warnings
 }

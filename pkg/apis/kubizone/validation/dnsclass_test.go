@@ -419,8 +419,8 @@ func TestDNSClassUpdateWarnings(t *testing.T) {
 		want     string
 	}{
 		{name: "the same", from: hook("https://one"), to: hook("https://one")},
-		{name: "another webhook", from: hook("https://one"), to: hook("https://two"), want: "spec.webhook.server: every zone of the class is delivered to the new server as if for the first time, and nothing is withdrawn from the old one"},
-		{name: "another primary", from: update("ns1"), to: update("ns2"), want: "spec.rfc2136.server: every zone"},
+		{name: "another webhook", from: hook("https://one"), to: hook("https://two"), want: "spec.webhook.server: the new server gets every zone of the class, and the old server keeps its copies"},
+		{name: "another primary", from: update("ns1"), to: update("ns2"), want: "spec.rfc2136.server: the new server"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			wantWarning(t, DNSClassUpdateWarnings(newClass(test.to), newClass(test.from)), test.want)

@@ -55,7 +55,7 @@ func ZoneDNSSECUpdate(after, before *v1alpha1.Zone) field.ErrorList {
 	}
 	if dnssec.FQDN == "" || dnssec.FQDN != before.Status.FQDN {
 		errs = append(errs, refusal.Cite("S12.2", field.Invalid(path.Child("fqdn"), cut(dnssec.FQDN),
-			fmt.Sprintf("must be status.fqdn of the Zone, which is %q: what is said of another name is not said of this zone",
+			fmt.Sprintf("must be status.fqdn of the Zone, which is %q",
 				before.Status.FQDN))))
 	}
 	errs = append(errs, validateChoice(dnssec.Phase, path.Child("phase"), v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving,

@@ -106,8 +106,8 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	}
 	if (after.Spec.External == nil) != (before.Spec.External == nil) {
 		errs = append(errs, refusal.Cite("S11.3",
-			field.Forbidden(specPath.Child("external"), "a server that is run here does not become one elsewhere, "+
-				"nor the other way round: make another Bind9Instance and delete this one")))
+			field.Forbidden(specPath.Child("external"), "a server that Kubizone runs cannot become an external server, nor the reverse: "+
+				"create another Bind9Instance and delete this one")))
 	}
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
@@ -243,8 +243,8 @@ func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	errs = append(errs, wrong...)
 	if len(wrong) == 0 && !secure {
 		if !external.AllowPlainHTTP {
-			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, "+
-				"or set allowPlainHTTP where every host on the way may control the server"))
+			errs = append(errs, field.Invalid(path.Child("agentURL"), cut(external.AgentURL), "is not an https URL: write https, or set "+
+				"allowPlainHTTP, which lets every host on the path control the server"))
 		}
 		if len(external.CABundle) > 0 {
 			errs = append(errs, field.Forbidden(path, "agentURL is not an https URL, so there is no TLS: write https, "+
@@ -400,7 +400,7 @@ func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	if of.Key != "" {
 		errs = append(errs, rejectValue(of.Key, utilvalidation.IsQualifiedName(of.Key), path.Child("key"))...)
 	} else if of.Operator != bind9.TolerationExists {
-		errs = append(errs, field.Invalid(path.Child("operator"), of.Operator, "must be Exists where there is no key"))
+		errs = append(errs, field.Invalid(path.Child("operator"), of.Operator, "must be Exists if there is no key"))
 	}
 	errs = append(errs, validateChoice(of.Operator, path.Child("operator"), bind9.TolerationEqual, bind9.TolerationExists)...)
 	errs = append(errs, validateChoice(of.Effect, path.Child("effect"), bind9.TaintNoSchedule, bind9.TaintPreferNoSchedule,

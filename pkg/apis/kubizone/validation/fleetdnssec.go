@@ -44,7 +44,7 @@ func validateClusterDNSSEC(dnssec *bind9.ClusterDNSSEC, of *bind9.Storage, path 
 		case len(wrong) > 0:
 			errs = append(errs, field.Invalid(at.Child("name"), cut(policy.Name), wrong[0]))
 		case slices.Contains(builtinPolicies, policy.Name):
-			errs = append(errs, field.Invalid(at.Child("name"), policy.Name, "is a policy that BIND has: choose another name"))
+			errs = append(errs, field.Invalid(at.Child("name"), policy.Name, "is a policy built into BIND: choose another name"))
 		case names[policy.Name]:
 			errs = append(errs, field.Duplicate(at.Child("name"), policy.Name))
 		}
@@ -97,7 +97,7 @@ func validatePolicyTimes(policy *bind9.DNSSECPolicy, path *field.Path) field.Err
 	} {
 		if lifetime := read(path.Child(name), key.lifetime, maxPolicyTime); key.lifetime != nil && lifetime <= key.least {
 			errs = append(errs, field.Invalid(path.Child(name), lifetime.String(),
-				fmt.Sprintf("must be more than %s: so long a rollover takes with these times", key.least)))
+				fmt.Sprintf("must be more than %s, the time of a rollover with these values", key.least)))
 		}
 	}
 	return errs

@@ -63,7 +63,7 @@ func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
 		if at >= 0 {
-			return at, "says that the name takes no mail, and other MX stand beside it (RFC 7505 §3): remove it, or the others"
+			return at, "means no mail, and other MX are beside it (RFC 7505 §3): remove it, or the others"
 		}
 	}
 	policies, reports := 0, 0
@@ -71,11 +71,11 @@ func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault
 		switch {
 		case rrtype == rdata.TXT && rdata.IsSPF(text):
 			if policies++; policies == 2 {
-				return i, "is a second SPF policy, by which receivers reject both (RFC 7208 §4.5): make one of them"
+				return i, "is a second SPF policy, and receivers reject both (RFC 7208 §4.5): merge them into one"
 			}
 		case rrtype == rdata.TXT && rdata.IsDMARC(text) && isDMARCOwner(owner):
 			if reports++; reports == 2 {
-				return i, "is a second DMARC policy, by which receivers ignore both (RFC 7489 §6.6.3): make one of them"
+				return i, "is a second DMARC policy, and receivers ignore both (RFC 7489 §6.6.3): keep one"
 			}
 		}
 	}
@@ -90,7 +90,8 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 	switch {
 	case slices.Contains(protocols, first) && strings.HasPrefix(rest, "_"):
 		second, _, _ := strings.Cut(rest, ".")
-		return fmt.Sprintf("has the protocol before the service, and clients ask for it behind: write %s.%s (RFC 2782)", second, first)
+		return fmt.Sprintf("has the protocol before the service, and clients ask for the other order: write %s.%s (RFC "+
+			"2782)", second, first)
 	case rrtype == rdata.SRV && !strings.HasPrefix(first, "_"):
 		return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
 	}
@@ -252,8 +253,8 @@ func zoneNameFault(text string) string {
 		return fmt.Sprintf("reads as an address: write its reverse zone, %s", reverseZone(octets))
 	}
 	if len(labels) == 1 && (len(labels[0]) == 2 || slices.Contains(publicTops, labels[0])) {
-		return "is a top-level domain: for clients of its name servers no name below it is there but those that you write; write the " +
-			"full name of your domain, as " + strconv.Quote("example."+zone.String())
+		return "is a top-level domain: its name servers would deny every name below it that you do not write; write the full name of " +
+			"your domain, as " + strconv.Quote("example."+zone.String())
 	}
 	return ""
 }
@@ -283,7 +284,7 @@ func forwardFault(labels []string) string {
 	if isWritten(backward) || forward == backward || !isWritten(forward) && backward.As4()[0] != 0 {
 		return ""
 	}
-	return fmt.Sprintf("has the octets in the order of an address, and is of the network %s: write %s for that of %s", backward,
+	return fmt.Sprintf("has the octets in the order of an address, so it is the reverse zone of %s: write %s for %s", backward,
 		reverseZone(octets), forward)
 }
 
@@ -323,7 +324,7 @@ func contactFault(contact string, zone name.Name) string {
 	if !zone.IsZero() {
 		address += zone.String()
 	}
-	return fmt.Sprintf("has no @ and is a name relative to the zone, for the address %s: write the address in full",
+	return fmt.Sprintf("has no @, so it is relative to the zone and means %s: write the address in full",
 		strings.TrimSuffix(address, "."))
 }
 

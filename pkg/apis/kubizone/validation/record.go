@@ -182,18 +182,18 @@ func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *fiel
 	switch rrtype {
 	case rdata.CNAME:
 		if spec.DomainName == "@" {
-			return field.ErrorList{refusal.Cite("S5.6", field.Invalid(path, spec.DomainName, "a CNAME cannot stand at a zone's own name, "+
-				"beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below"))}
+			return field.ErrorList{refusal.Cite("S5.6", field.Invalid(path, spec.DomainName, "a CNAME is not allowed at a zone's own "+
+				"name, beside its SOA and NS (RFC 1034 §3.6.2): use A and AAAA there, or a CNAME at a name below"))}
 		}
 	case rdata.DS:
 		if spec.DomainName == "@" {
-			return field.ErrorList{refusal.Cite("S5.6", field.Invalid(path, spec.DomainName, "a DS stands in the parent zone, "+
-				"not at a zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef"))}
+			return field.ErrorList{refusal.Cite("S5.6", field.Invalid(path, spec.DomainName, "a DS belongs to the parent zone, not to a "+
+				"zone's own name (RFC 4035 §2.4): write it there, or with an absolute domainName and without zoneRef"))}
 		}
 	case rdata.NS:
 		if isWildcard(spec.DomainName) {
 			return field.ErrorList{refusal.Cite("S5.6",
-				field.Invalid(path, spec.DomainName, "an NS cannot stand at a wildcard (RFC 4592 §4.2): "+
+				field.Invalid(path, spec.DomainName, "an NS is not allowed at a wildcard (RFC 4592 §4.2): "+
 					"name the subdomain that is delegated"))}
 		}
 	}
@@ -215,7 +215,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	case spec.RData == "" && len(spec.Values) == 0:
 		return field.ErrorList{field.Required(one, "the data of one value in presentation format, or several of them in spec.values")}
 	case spec.RData != "" && len(spec.Values) > 0:
-		return field.ErrorList{field.Forbidden(one, "spec.values is there too: give one value here, or every value there")}
+		return field.ErrorList{field.Forbidden(one, "spec.values is set too: keep one of the two")}
 	case len(spec.Values) > rdata.MaxValues:
 		return field.ErrorList{field.TooMany(many, len(spec.Values), rdata.MaxValues)}
 	}

@@ -315,7 +315,7 @@ func TestRecordWarnings_S5_14(t *testing.T) {
 		{"_dmarc", "TXT", []string{"v=DMARC1; p=rejct"}, "has p=rejct"}, {"_dmarc", "TXT", []string{"v=DMARC10"}, ""},
 		{"example.net._report._dmarc", "TXT", []string{"v=DMARC1", "v=DMARC1;"}, ""},
 		{"_dmarc", "TXT", []string{"v=DMARC1;p=none", "v=DMARC1; p=reject"}, "second DMARC policy"},
-		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." says that the name takes no mail`},
+		{"@", "MX", []string{"10 mail", "0 ."}, `spec.values[1]: "0 ." means no mail`},
 		{"@", "MX", []string{"0 ."}, ""},
 		// Addresses of no host, and lookalikes in use.
 		{"www", "A", []string{"0.0.0.0"}, "unspecified"}, {"www", "A", []string{"255.255.255.255"}, "of many hosts"},

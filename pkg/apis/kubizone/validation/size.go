@@ -29,10 +29,10 @@ const (
 
 // Next steps for an object that is too large.
 const (
-	splitZone     = "delegate names to child zones and give those the rules, or replace several patterns by one with *"
+	splitZone     = "move rules into child zones, or replace several patterns by one with *"
 	splitRecord   = "write the values as several Records of the same name and type"
 	shortMetadata = "shorten or remove labels, annotations, finalizers and ownerReferences"
-	fewManagers   = "let fewer field managers write the object; metadata.managedFields: [{}] in an update forgets those it has"
+	fewManagers   = "let fewer field managers write the object; metadata.managedFields: [{}] in an update clears the list"
 )
 
 type partSizes struct {
@@ -75,7 +75,7 @@ func validateOctets(path *field.Path, what string, n, was, limit int, wayOut str
 		return nil
 	}
 	err := field.TooLong(path, "", limit)
-	err.Detail = fmt.Sprintf("%s takes %d octets as it is stored, and may take %d: %s", what, n, limit, wayOut)
+	err.Detail = fmt.Sprintf("%s takes %d octets when stored, and the limit is %d: %s", what, n, limit, wayOut)
 	return field.ErrorList{refusal.Cite("S5.10", err)}
 }
 

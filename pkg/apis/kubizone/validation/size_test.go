@@ -65,7 +65,7 @@ func TestSize_S5_10(t *testing.T) {
 			record, zone := at(250 << 10)
 			for what, errs := range map[string]field.ErrorList{"record": Record(record), "zone": Zone(zone), "update": RecordUpdate(record, small)} {
 				wantRules(t, errs)
-				if text := list(errs).String(); !strings.HasPrefix(text, fill.field+": Too long") || !strings.Contains(text, " octets as it is stored, and may take ") || !strings.Contains(text, fill.wayOut) {
+				if text := list(errs).String(); !strings.HasPrefix(text, fill.field+": Too long") || !strings.Contains(text, " octets when stored, and the limit is ") || !strings.Contains(text, fill.wayOut) {
 					t.Errorf("%s of 250 KiB: %s", what, text)
 				}
 			}
@@ -114,7 +114,7 @@ func TestSize_ofSpecAndStatus_S5_10(t *testing.T) {
 		t.Errorf("60 KiB of rules: %v", errs)
 	}
 	for what, errs := range map[string]field.ErrorList{"zone": Zone(large), "update": ZoneUpdate(markStored(large), markStored(fits))} {
-		if text := list(errs).String(); !strings.HasPrefix(text, "spec: Too long") || !strings.Contains(text, "may take 65536") || !strings.Contains(text, "child zones") {
+		if text := list(errs).String(); !strings.HasPrefix(text, "spec: Too long") || !strings.Contains(text, "the limit is 65536") || !strings.Contains(text, "child zones") {
 			t.Errorf("%s of 80 KiB of rules: %s", what, text)
 		}
 	}

@@ -48,8 +48,8 @@ func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	path := field.NewPath("status")
 	if was := before.Status.KeyName; was != "" && after.Status.KeyName != was {
 		errs = append(errs, refusal.Cite("S13.3",
-			field.Invalid(path.Child("keyName"), cut(after.Status.KeyName), fmt.Sprintf("was %q, and does not change: "+
-				"make another UpdateKey for a key of another name", was))))
+			field.Invalid(path.Child("keyName"), cut(after.Status.KeyName), fmt.Sprintf("was %q, and is immutable: create another "+
+				"UpdateKey for a key of another name", was))))
 	}
 	errs = append(errs, updateKeySize(after, before)...)
 	return append(errs, metav1validation.ValidateConditions(after.Status.Conditions, path.Child("conditions"))...)
@@ -86,7 +86,7 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 	errs := validatePattern(records.Pattern, path.Child("pattern"))
 	if len(errs) == 0 && !name.IsAbsolute(records.Pattern) {
 		errs = append(errs, field.Invalid(path.Child("pattern"), cut(records.Pattern),
-			`is relative, and the key is of no one zone; write it with a dot at its end ("*.apps.example.org.")`))
+			`is relative, and an UpdateKey has no zone to complete it; write it with a dot at its end ("*.apps.example.org.")`))
 	}
 	return append(errs, validateEach(records.Types, 100, path.Child("types"), func(text string, at *field.Path) field.ErrorList {
 		_, err := rdata.ParseType(text)

@@ -28,8 +28,8 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 		return nil
 	}
 	if n, err := strconv.ParseUint(text, 10, 32); err != nil || n == 0 {
-		return []string{refusal.Warning("S7.9", fmt.Sprintf("metadata.annotations[%s]: %q is no serial and lets nothing through; "+
-			"status.settledSerial, %d, is the one to name", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial))}
+		return []string{refusal.Warning("S7.9", fmt.Sprintf("metadata.annotations[%s]: %q is no serial and has no effect; write "+
+			"status.settledSerial, %d", v1alpha1.AnnotationPublishDeletions, cut(text), after.Status.SettledSerial))}
 	}
 	return nil
 }
@@ -43,7 +43,8 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	}{
 		{"refresh", orDefault(spec.Refresh, v1alpha1.DefaultRefresh), minRefresh, "each secondary asks so often, though NOTIFY tells it"},
 		{"retry", orDefault(spec.Retry, v1alpha1.DefaultRetry), minRetry, "each secondary asks so often while no primary answers"},
-		{"expire", orDefault(spec.Expire, v1alpha1.DefaultExpire), minExpire, "after so long without a primary secondaries answer no more"},
+		{"expire", orDefault(spec.Expire, v1alpha1.DefaultExpire), minExpire, "secondaries stop answering after this time without a " +
+			"primary"},
 	} {
 		if timer.value < timer.less {
 			warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.%s: %ds is short: %s; RFC 1912 §2.2 has figures",
@@ -89,9 +90,9 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings = append(warnings, ttlWarnings(zone.Spec.TTL, "S5.15")...)
 	warnings = append(warnings, timerWarnings(&zone.Spec)...)
 	if expire := orDefault(zone.Spec.Expire, v1alpha1.DefaultExpire); expire > serial.KeptSeconds {
-		warnings = append(warnings, refusal.Warning("S6.10", fmt.Sprintf("spec.expire: %d: once this zone is removed its last serial is "+
-			"remembered for %d seconds (60 days), so a secondary that goes on without an answer for longer would not take a zone of that "+
-			"name made later", expire, serial.KeptSeconds)))
+		warnings = append(warnings, refusal.Warning("S6.10", fmt.Sprintf("spec.expire: %d: after this zone is deleted, its last serial "+
+			"is kept for %d seconds (60 days); a secondary that serves it for longer would ignore a later zone of that "+
+			"name", expire, serial.KeptSeconds)))
 	}
 	return boundWarnings(warnings)
 }
@@ -129,7 +130,7 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 		if err != nil || !p.SpeaksForMany() {
 			continue
 		}
-		effect := "its records speak for them"
+		effect := "its records there affect those names"
 		if label, _, _ := strings.Cut(p.String(), "."); label == "_acme-challenge" {
 			effect = "the tenant can get certificates for them"
 		}
@@ -155,7 +156,8 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 				continue
 			}
 			if err := rrtype.CheckRecord(); err != nil {
-				warnings = append(warnings, refusal.Warning("S5.4", fmt.Sprintf("%s.types[%d]: there is no Record of it: %v", at, j, err)))
+				warnings = append(warnings, refusal.Warning("S5.4", fmt.Sprintf("%s.types[%d]: no Record can have this type: "+
+					"%v", at, j, err)))
 			}
 		}
 	}
@@ -197,8 +199,8 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 			zone.Namespace))
 	}
 	if len(zone.Spec.NameServers) == 0 {
-		warnings[v1alpha1.ReasonNoNameServers] = refusal.Warning("S6.15", `spec.nameServers is empty, so the zone is served when it has `+
-			`NS Records at "@", or its classes have name servers of their own`)
+		warnings[v1alpha1.ReasonNoNameServers] = refusal.Warning("S6.15", `spec.nameServers is empty, so the zone is not served before it `+
+			`has NS Records at "@", unless its classes have name servers of their own`)
 	}
 	return warnings
 }

@@ -169,8 +169,7 @@ func validateAllowed(records []v1alpha1.RecordDelegation, zones []string, ds boo
 	var errs field.ErrorList
 	if ds && len(zones) == 0 {
 		errs = append(errs, refusal.Cite("S4.2",
-			field.Invalid(path.Child("ds"), ds, "says what the zone contains for child zones, and the rule allows none: "+
-				"give zones, or leave ds out")))
+			field.Invalid(path.Child("ds"), ds, "applies to child zones, and the rule allows none: set zones, or leave ds out")))
 	}
 	errs = append(errs, validateEach(records, MaxRulesInOne, path.Child("records"), validateRecordRule)...)
 	return append(errs, validateEach(zones, MaxRulesInOne, path.Child("zones"), validatePattern)...)

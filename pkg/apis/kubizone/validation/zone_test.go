@@ -200,7 +200,7 @@ func TestZoneWarnings(t *testing.T) {
 		{"S5.15 address of a name server", func(s *v1alpha1.ZoneSpec) {
 			s.NameServers = []v1alpha1.NameServer{{Name: "a", Addresses: []string{"192.0.2.1", "0.0.0.0"}}}
 		}, `spec.nameServers[0].addresses[1]: "0.0.0.0" is the unspecified address`},
-		{"S5.15 contact", func(s *v1alpha1.ZoneSpec) { s.Contact = "hostmaster" }, "for the address hostmaster@example.org: write"},
+		{"S5.15 contact", func(s *v1alpha1.ZoneSpec) { s.Contact = "hostmaster" }, "means hostmaster@example.org: write"},
 		{"S5.15 contact without a dot", func(s *v1alpha1.ZoneSpec) { s.Contact = "admin.example.org" }, "@example.org.example.org: "},
 		{"S5.15 contact of another zone", func(s *v1alpha1.ZoneSpec) { s.Contact = "admin.example.net." }, ""},
 		{"S4.6 zone pattern matches nothing", setRules(rule{Zones: []string{"example.com."}}), "spec.delegations[0].zones[0]"},
@@ -224,7 +224,7 @@ func TestZoneWarnings(t *testing.T) {
 	for text, want := range map[string]string{
 		"192.0.2.0.": "write its reverse zone, 2.0.192.in-addr.arpa.", "1.2.3.4.5.": "",
 		"10.1.":                 "write its reverse zone, 1.10.in-addr.arpa.",
-		"192.0.2.in-addr.arpa.": "write 2.0.192.in-addr.arpa. for that of 192.0.2.0", "192.168.in-addr.arpa.": "168.192.in-addr.arpa.",
+		"192.0.2.in-addr.arpa.": "write 2.0.192.in-addr.arpa. for 192.0.2.0", "192.168.in-addr.arpa.": "168.192.in-addr.arpa.",
 		"10.0.in-addr.arpa.": "0.10.in-addr.arpa.", "2.0.192.in-addr.arpa.": "", "0.in-addr.arpa.": "",
 		"255.255.255.255.in-addr.arpa.": "",
 		"5.168.10.in-addr.arpa.":        "", "10.168.5.in-addr.arpa.": "", "16.172.in-addr.arpa.": "", "0-25.2.0.192.in-addr.arpa.": "",

@@ -321,7 +321,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 	if response.StatusCode/100 == 2 {
 		if into != nil && json.Unmarshal(text, into) != nil {
-			return &Error{Message: c.url + " does not answer as an agent or a bindcar does"}
+			return &Error{Message: c.url + " does not answer like an agent or a bindcar"}
 		}
 		return nil
 	}

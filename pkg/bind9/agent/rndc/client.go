@@ -108,8 +108,8 @@ func (c *Client) nameChannel(ctx context.Context, err error) error {
 	case err == nil || errors.As(err, &failure):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("control channel %s: named closed the connection: it does not accept our key or our address, "+
-			"or the clocks differ by more than a minute", c.Address)
+		return fmt.Errorf("control channel %s: named closed the connection: it does not accept the agent's key or address, or the "+
+			"clocks differ by more than a minute", c.Address)
 	case ctx.Err() != nil:
 		return fmt.Errorf("control channel %s: no answer in time: %w", c.Address, context.Cause(ctx))
 	}

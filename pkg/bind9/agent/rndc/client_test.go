@@ -60,7 +60,7 @@ func TestCall_controlsNamed(t *testing.T) {
 				t.Errorf("a zone that named has not: %v", err)
 			}
 			client.Keys = fixKeys(keyOf(algorithm, "another"))
-			if _, err = client.Call(t.Context(), "status"); err == nil || !strings.Contains(err.Error(), "does not accept our key") {
+			if _, err = client.Call(t.Context(), "status"); err == nil || !strings.Contains(err.Error(), "not accept the agent's key") {
 				t.Errorf("another key: %v", err)
 			}
 			client.Keys = fixKeys(keyOf(algorithm, "another"), keyOf(algorithm, testSecret))
@@ -127,17 +127,17 @@ func TestCall_believesOnlyTheAnswer(t *testing.T) {
 		"named's": {func(q table, _ int) []byte { return testKey.sign(answerAsNamed(q, yes)) }, ""},
 		"another key's": {func(q table, _ int) []byte {
 			return keyOf("hmac-sha256", "other").sign(answerAsNamed(q, yes))
-		}, "not signed with our key"},
+		}, "not signed with the agent's key"},
 		"changed": {func(q table, _ int) []byte {
 			wire := testKey.sign(answerAsNamed(q, yes))
 			wire[len(wire)-1] ^= 1
 			return wire
-		}, "not signed with our key"},
+		}, "not signed with the agent's key"},
 		"without a signature": {func(q table, _ int) []byte {
 			wire := binary.BigEndian.AppendUint32(nil, version)
 			wire = appendTable(wire, answerAsNamed(q, yes))
 			return append(binary.BigEndian.AppendUint32(nil, uint32(len(wire))), wire...)
-		}, "not signed with our key"},
+		}, "not signed with the agent's key"},
 		"of another serial": {func(q table, n int) []byte {
 			a := answerAsNamed(q, yes)
 			if n == 1 {

@@ -126,8 +126,8 @@ func (k Key) mac(signed []byte) []byte {
 	return place
 }
 
-var errSignature = errors.New("the answer of the control channel is not signed with our key; " +
-	"give the agent the key of named's controls block")
+var errSignature = errors.New("the answer of the control channel is not signed with the agent's key; give the agent the key of named's " +
+	"controls block")
 
 // verifyMessage checks the signature and returns the values (R2).
 func (k Key) verifyMessage(message []byte) (table, error) {

@@ -152,7 +152,7 @@ func (s *Source) updateNext(ctx context.Context) bool {
 		return true
 	}
 	if failures >= quietFailures && !unprovable {
-		klog.FromContext(ctx).Error(err, "a zone cannot be read; what is there stays", "zone", key, "times", failures)
+		klog.FromContext(ctx).Error(err, "a zone cannot be read; its present content is served", "zone", key, "times", failures)
 	}
 	s.queue.AddRateLimited(zone)
 	return true

@@ -68,7 +68,7 @@ func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error 
 		if !errors.Is(err, zoneview.ErrMisfit) && !isExpired(err) {
 			return err
 		}
-		klog.FromContext(ctx).Info("a zone is read anew", "zone", key, "serial", snapshot.Serial(), "reason", err)
+		klog.FromContext(ctx).Info("a zone is read again", "zone", key, "serial", snapshot.Serial(), "reason", err)
 	}
 	return s.countRestart(s.readZone(ctx, object, zone))
 }

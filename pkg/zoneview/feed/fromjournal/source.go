@@ -54,7 +54,7 @@ func (s *Source) Run(ctx context.Context) error {
 			continue
 		}
 		retry = s.retry
-		klog.FromContext(ctx).Error(err, "A view of the zones is not what the store says; it starts over", "times", s.Fail(err))
+		klog.FromContext(ctx).Error(err, "A view of the zones differs from the store; it starts over", "times", s.Fail(err))
 		select {
 		case <-ctx.Done():
 		case <-time.After(s.pause):
