@@ -219,13 +219,25 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	if g.kind == rules.AdmittedLiteral || base.IsApex() {
 		return true // S4.12
 	}
+	shared := false // by "*", at a name between
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == up && tenant(r) }) {
-			if claims(up) {
+		some, decides := false, false
+		for _, r := range t.records {
+			switch {
+			case r.base != up || !tenant(r):
+				continue
+			case joins(r, up):
+				mine := r.namespace == t.asks.Namespace
+				decides = decides || mine && (r.admission != rules.AdmittedShared || t.givesLiterally(up))
+			case !shared || r.admission == rules.AdmittedPlain || r.admission == rules.AdmittedShared && !t.namesSharedFor(up, r.namespace):
 				return false
 			}
+			some = true
+		}
+		if decides || some && g.rule != nil && t.namesShared(g.rule, up) {
 			break // the nearest claim decides
 		}
+		shared = shared || some
 	}
 	if othersBelow() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return under(r.base) && !tenant(r) }) {
 		return false
@@ -346,6 +358,12 @@ func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
 	return slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
 		return to.Shared && !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())
+	})
+}
+
+func (t *tenancy) namesSharedFor(n name.Rel, namespace string) bool {
+	return slices.ContainsFunc(t.zone.Rules, func(r rules.Rule) bool {
+		return (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)) && t.namesShared(&r, n)
 	})
 }
 

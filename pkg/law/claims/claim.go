@@ -206,15 +206,34 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above with a claim of a tenant, and whether that is another tenant's.
+// FindAbove returns the nearest name above with a claim of a tenant, and whether that is another tenant's. A name that
+// no rule names, with shared claims alone, passes claims by literal rules; other claims above it decide, too.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
+	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
-			_, others := c.claimsAt(up)
+		o := c.OwnerAt(up)
+		if o == nil || !slices.ContainsFunc(o.Claims, c.isTenant) {
+			continue
+		}
+		mine, others := c.claimsAt(up)
+		if shared {
+			others = slices.ContainsFunc(o.Claims, func(x law.Claim) bool { return c.isOthersByStar(up, x) })
+		}
+		if others || mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace)) ||
+			c.Rule != nil && c.Rule.NamesShared(up, c.Zone.FQDN()) {
 			return up, others
 		}
+		shared = true
 	}
 	return up, false
+}
+
+// isOthersByStar reports whether a claim at n is another tenant's, by a rule with "*".
+func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
+	if !c.isTenant(x) || c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
+		return false
+	}
+	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
 }
 
 // othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do
