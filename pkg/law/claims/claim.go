@@ -23,9 +23,10 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of rule of the request, Rule the rule if shared.
+	// Admission is the kind of rule of the request, Rule the rule if shared. Literal: its pattern is the name.
 	Admission rules.Admission
 	Rule      *rules.Rule
+	Literal   bool
 	// OwnerAt returns the owner at a name, without the record of the request.
 	OwnerAt func(name.Rel) *law.Owner
 	// Yielding are tenants whose claims do not count: they give way (S2.13).
@@ -70,9 +71,11 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	at := c.NameOf(base)
 	switch {
 	case mine == nil:
-	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared, mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
+	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.Widens(base),
+		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
 		return nil // claimed already
-	case mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
+	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
+		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
 	if refusal := c.RefuseGlue(owner); refusal != nil {
@@ -94,8 +97,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	literal := c.Admission == rules.AdmittedLiteral || c.Rule != nil && owner == base && c.Rule.NamesShared(base, c.Zone.FQDN())
-	if literal || base.IsApex() {
+	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
 		return nil
 	}
 	if up, ok := c.FindAbove(base); ok {
@@ -106,6 +108,12 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return refusal
 	}
 	return c.refuseBelow(base, c.ownBelow)
+}
+
+// Widens reports whether a shared claim at base may come from a literal pattern, and the request from another pattern,
+// which claims all below base, too.
+func (c *Claimant) Widens(base name.Rel) bool {
+	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
 
 // RefuseData refuses an owner at or below an underscore name with own data (S4.14).
