@@ -31,10 +31,10 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 	t.records = t.listMembers()
 	grants := listGrants(z, r, owner, t.findOwnAbove(baseName(owner)))
 	var kept rules.Admission // the admission of the stored record at this base
-	exists := false
+	exists, base := false, baseName(owner)
 	if was := w.records[t.asks]; was != nil && was.placed.Zone != nil && was.placed.Zone.UID == z.UID {
 		at := was.ownerIn(z)
-		if baseName(at) == baseName(owner) {
+		if baseName(at) == base {
 			kept = was.placed.Admission
 		}
 		exists = at == owner && was.record.Type == r.Type
@@ -46,13 +46,13 @@ func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, 
 		if g.kind == rules.AdmittedUnderscore {
 			return t.passesGuest(r.Type, owner, g.literal)
 		}
-		g.keeps = g.kind == kept
+		g.keeps = g.kind == kept && (exists || !t.widensClaim(g, base))
 		return t.passesTable(owner, g)
 	}), true
 }
 
 // twinGrant is a kind of rule that allows the record, with the shared rule or nil. keeps: the record already has
-// this kind of admission. literal: the rule names the owner itself.
+// this kind of admission. literal: the rule names the owner itself; not set for AdmittedLiteral.
 type twinGrant struct {
 	kind           rules.Admission
 	rule           *rules.Rule
@@ -84,7 +84,7 @@ func listGrants(z *law.Zone, r *law.Record, owner, own name.Rel) (out []twinGran
 				n, _ := base.In(z.FQDN())
 				return x.Shared && x.Pattern.Match(n, z.FQDN()) && reachesBase(z, x.Text, base, r.Namespace) && endsIn(z, x.Text, own)
 			}):
-				g = twinGrant{kind: rules.AdmittedShared, rule: rule}
+				g = twinGrant{kind: rules.AdmittedShared, rule: rule, literal: !strings.Contains(to.Text, "*")}
 			case !allowsSome(z, r.Namespace, base, own):
 				continue // S4.7: the record speaks for its base name
 			case owner == base && !strings.Contains(to.Text, "*"):
@@ -180,9 +180,9 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 		})
 	}
 	switch {
-	case has(rules.AdmittedPlain), has(g.kind):
+	case has(rules.AdmittedPlain), has(g.kind) && !t.widensClaim(g, base):
 		return true
-	case has(rules.AdmittedLiteral) && t.givesLiterally(base):
+	case has(g.kind), has(rules.AdmittedLiteral) && t.givesLiterally(base):
 		return !othersBelow()
 	}
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() { // S4.11
@@ -216,16 +216,28 @@ func (t *tenancy) passesTable(owner name.Rel, g twinGrant) bool {
 	if others {
 		return false // a claim at the base
 	}
-	if g.kind == rules.AdmittedLiteral || base.IsApex() {
+	if g.kind == rules.AdmittedLiteral || g.literal || base.IsApex() {
 		return true // S4.12
 	}
+	shared := false // by "*", at a name between
 	for up, ok := base.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if slices.ContainsFunc(t.records, func(r tenantRecord) bool { return r.base == up && tenant(r) }) {
-			if claims(up) {
+		some, decides := false, false
+		for _, r := range t.records {
+			switch {
+			case r.base != up || !tenant(r):
+				continue
+			case joins(r, up):
+				mine := r.namespace == t.asks.Namespace
+				decides = decides || mine && (r.admission != rules.AdmittedShared || t.givesLiterally(up))
+			case !shared || r.admission == rules.AdmittedPlain || r.admission == rules.AdmittedShared && !t.namesSharedFor(up, r.namespace):
 				return false
 			}
+			some = true
+		}
+		if decides || some && g.rule != nil && t.namesShared(g.rule, up) {
 			break // the nearest claim decides
 		}
+		shared = shared || some
 	}
 	if othersBelow() || slices.ContainsFunc(t.records, func(r tenantRecord) bool { return under(r.base) && !tenant(r) }) {
 		return false
@@ -346,6 +358,17 @@ func (t *tenancy) namesShared(rule *rules.Rule, n name.Rel) bool {
 	at, _ := n.In(t.zone.FQDN())
 	return slices.ContainsFunc(rule.Records, func(to rules.RecordRule) bool {
 		return to.Shared && !strings.Contains(to.Text, "*") && to.Pattern.Match(at, t.zone.FQDN())
+	})
+}
+
+// widensClaim reports whether the tenant's claim at base may be of a literal shared pattern, and g is of another one.
+func (t *tenancy) widensClaim(g twinGrant, base name.Rel) bool {
+	return g.kind == rules.AdmittedShared && !g.literal && t.namesSharedFor(base, t.asks.Namespace)
+}
+
+func (t *tenancy) namesSharedFor(n name.Rel, namespace string) bool {
+	return slices.ContainsFunc(t.zone.Rules, func(r rules.Rule) bool {
+		return (len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)) && t.namesShared(&r, n)
 	})
 }
 

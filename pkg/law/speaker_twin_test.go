@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/rules"
 )
 
 // The speaker twin tests the purpose of the rules about names without any of them. A tenant has claimed a name by a
@@ -55,6 +56,8 @@ type speech struct {
 	via   *datum
 	// cut is the delegation of the zone with datum.
 	cut *datum
+	// since is the time since which the author of datum has its base name, or of the last write.
+	since int64
 }
 
 func (w *world) describeVoice(o object, r *recordObject) *voice {
@@ -123,12 +126,19 @@ type scene struct {
 	had    []tenure
 }
 
-// tenure is a namespace's time at a name: oldest object to last observation. given: by a literal rule.
+// tenure is a namespace's time at a name: oldest object to last observation. given: by a literal rule. shared are the
+// rules with shared: true that name the name literally.
 type tenure struct {
 	namespace   string
 	name        name.Name
 	came, until int64
 	given       bool
+	shared      []rules.Rule
+}
+
+// isOf reports whether the tenure is a namespace's, or shared with it.
+func (x *tenure) isOf(namespace string) bool {
+	return x.namespace == namespace || slices.ContainsFunc(x.shared, func(r rules.Rule) bool { return r.CoversNamespace(namespace) })
 }
 
 // buildForest puts the default view's Records and zones into the DNS, and returns each Record's author.
@@ -180,7 +190,13 @@ func (w *world) buildScene() *scene {
 		if v == nil {
 			return
 		}
-		had = append(had, tenure{v.namespace, n, v.came, w.now.Unix(), v.meant && whole})
+		x := tenure{namespace: v.namespace, name: n, came: v.came, until: w.now.Unix(), given: v.meant && whole}
+		for _, i := range v.shared {
+			if at, ok := n.Rel(v.zone.FQDN()); ok && v.zone.Rules[i].NamesShared(at, v.zone.FQDN()) {
+				x.shared = append(x.shared, v.zone.Rules[i])
+			}
+		}
+		had = append(had, x)
 		if v.own || v.meant || n == v.zone.FQDN() {
 			return
 		}
@@ -231,7 +247,7 @@ func (w *world) rememberTenures(now []tenure) []tenure {
 			}
 			w.tenures = append(w.tenures, x)
 		} else {
-			w.tenures[i].until = x.until
+			w.tenures[i].until, w.tenures[i].shared = x.until, x.shared
 		}
 	}
 	w.received = w.now.Unix()
@@ -317,7 +333,12 @@ func (l *listener) judgeDatum(what string, d, via *datum) {
 		return
 	}
 	if !slices.ContainsFunc(l.received, func(s speech) bool { return s.datum == d && s.asked == what && s.via == via }) {
-		s := speech{claim: l.claim, datum: d, asked: what, via: via}
+		s := speech{claim: l.claim, datum: d, asked: what, via: via, since: d.by.wrote}
+		for _, x := range l.had {
+			if x.namespace == d.by.namespace && x.name == baseOf(d) && x.until == l.at {
+				s.since = min(s.since, x.came)
+			}
+		}
 		if z := l.forest[d.owner]; z != nil {
 			s.cut = z.cut
 		}
@@ -334,7 +355,7 @@ func (l *listener) permitsDatum(d *datum) bool {
 	case l.decidesAlready(c, d.by.namespace):
 		return true // the claim came under that namespace's control
 	case slices.ContainsFunc(l.had, func(x tenure) bool {
-		return x.given && x.came <= c.came && c.came <= x.until && x.namespace == c.namespace && x.name.Encloses(c.name) &&
+		return x.given && x.came <= c.came && c.came <= x.until && x.isOf(c.namespace) && x.name.Encloses(c.name) &&
 			x.name != baseOf(d) && baseOf(d).Encloses(x.name)
 	}):
 		return true // the owner had put the tenant below the name
@@ -439,14 +460,14 @@ func (s *speech) classOf() string {
 		return "an address of a server of the apex"
 	case via != nil && via.by.own:
 		return "what own points to"
+	case !datum.by.ends && max(datum.by.ruled, s.claim.ruled) > max(s.since, s.claim.came):
+		return "what former rules let in"
 	case via != nil && via.by.namespace == s.claim.namespace:
 		return "what the tenant points to below its name"
 	case via != nil:
 		return "what NS of a third point to"
 	case datum.by.ends:
 		return "a zone in its period"
-	case max(datum.by.ruled, s.claim.ruled) > max(datum.by.wrote, s.claim.came):
-		return "what former rules let in"
 	case len(datum.by.shared) > 0:
 		return "a shared record"
 	case len(s.claim.shared) > 0:

@@ -214,6 +214,59 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
+// A shared name is no way past another tenant's name above it (S4.8, S4.13): a shared rule beside each of a few rules,
+// and three names below each other, of all tenants in all orders.
+func TestSpeakers_onThreeNames(t *testing.T) {
+	var given [2][]rules.Rule // the second shared
+	for i := range given {
+		for _, texts := range [][]string{{"*"}, {"*.x"}, {"x*", "y*.x"}, {"y.x", "*.y.x"}} {
+			for _, to := range [][]string{{"a"}, {"a", "b"}, {"b", "c"}} {
+				r := rules.Rule{Namespaces: to}
+				for _, text := range texts {
+					r.Records = append(r.Records, makeRecordRule(text, nil, i == 1))
+				}
+				given[i] = append(given[i], r)
+			}
+		}
+	}
+	names := []law.Record{{DomainName: "x.org.", Type: rdata.CAA, Values: []rdata.Value{{Type: rdata.CAA, Text: `0 issue ";"`}}}}
+	for _, n := range []string{"y.x.org.", "z.y.x.org."} {
+		names = append(names, law.Record{DomainName: n, Type: rdata.A, Values: []rdata.Value{{Type: rdata.A, Text: "192.0.2.1"}}})
+	}
+	try := func(list []rules.Rule, tenants []string, order []int) {
+		set := rules.Set{Zone: name.MustParse("org."), Own: "owner", Lists: [2][]rules.Rule{list}}
+		for i, r := range names {
+			if !set.AllowsName(name.MustParse(r.DomainName), tenants[i]) {
+				return
+			}
+		}
+		w := newWorld()
+		w.quick = true
+		w.putZone(zones.ZoneSpec{Ref: law.Ref{Namespace: "owner", Name: "top"}, DomainName: "org.", Header: someHeader,
+			ZoneSettings: makeSettings(list, 0, 100)}, true)
+		for _, i := range order {
+			w.now = w.now.Add(time.Second)
+			r := names[i]
+			r.Namespace, r.Name = tenants[i], r.DomainName
+			if _, refusal := w.putRecord(r); refusal != nil {
+				return
+			}
+		}
+		for _, s := range w.hearSpeakers() {
+			t.Errorf("%s and %s, names of %s in order %v: %s", list[0].Text(), list[1].Text(), tenants, order, s.describeSpeech())
+		}
+	}
+	for _, shared := range given[1] {
+		for _, r := range slices.Concat(given[0], given[1]) {
+			for k := range 27 {
+				for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+					try([]rules.Rule{r, shared}, []string{speakerTenants[k/9], speakerTenants[k/3%3], speakerTenants[k%3]}, order)
+				}
+			}
+		}
+	}
+}
+
 // The stories, told by TestScenarios, have all open classes and no other.
 func TestSpeakers_openClassesAreMet(t *testing.T) {
 	text, err := os.ReadFile("testdata/speakers.txt")

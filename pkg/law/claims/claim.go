@@ -23,9 +23,11 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the rule. Rule is set if the rule is shared.
+	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the rule's pattern is the
+	// name itself.
 	Admission rules.Admission
 	Rule      *rules.Rule
+	Literal   bool
 	// OwnerAt returns the owner at a name, without the requested record.
 	OwnerAt func(name.Rel) *law.Owner
 	// Yielding are tenants whose claims do not count, since they give way (S2.13).
@@ -68,9 +70,11 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	at := c.NameOf(base)
 	switch {
 	case mine == nil:
-	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared, mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
+	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.Widens(base),
+		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
 		return nil // claimed already
-	case mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
+	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
+		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
 	if refusal := c.RefuseGlue(owner); refusal != nil {
@@ -91,8 +95,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	if refusal := c.RefuseOthers(base); refusal != nil {
 		return refusal
 	}
-	literal := c.Admission == rules.AdmittedLiteral || c.Rule != nil && owner == base && c.Rule.NamesShared(base, c.Zone.FQDN())
-	if literal || base.IsApex() {
+	if c.Literal || c.Admission == rules.AdmittedLiteral || base.IsApex() {
 		return nil
 	}
 	if up, ok := c.FindAbove(base); ok {
@@ -103,6 +106,12 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		return refusal
 	}
 	return c.refuseBelow(base, c.ownBelow)
+}
+
+// Widens reports whether a shared claim at base may come from a literal pattern, and the request from another pattern,
+// which claims all below base, too.
+func (c *Claimant) Widens(base name.Rel) bool {
+	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
 
 // RefuseData refuses an owner at or below an underscore name with own data (S4.14).
@@ -202,15 +211,34 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above that a tenant claims, and whether another tenant does.
+// FindAbove returns the nearest name above that a tenant claims, and whether another tenant does. A name that no rule
+// names, with shared claims alone, passes claims by literal rules. Other claims above that name decide too.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
+	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
-		if o := c.OwnerAt(up); o != nil && slices.ContainsFunc(o.Claims, c.isTenant) {
-			_, others := c.claimsAt(up)
+		o := c.OwnerAt(up)
+		if o == nil || !slices.ContainsFunc(o.Claims, c.isTenant) {
+			continue
+		}
+		mine, others := c.claimsAt(up)
+		if shared {
+			others = slices.ContainsFunc(o.Claims, func(x law.Claim) bool { return c.isOthersByStar(up, x) })
+		}
+		if others || mine != nil && (mine.Plain+mine.Literal > 0 || c.Zone.RuleSet().NamesFor(c.NameOf(up), c.Namespace)) ||
+			c.Rule != nil && c.Rule.NamesShared(up, c.Zone.FQDN()) {
 			return up, others
 		}
+		shared = true
 	}
 	return up, false
+}
+
+// isOthersByStar reports whether a claim at n is another tenant's, by a rule with "*".
+func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
+	if !c.isTenant(x) || c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
+		return false
+	}
+	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
 }
 
 // othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do not

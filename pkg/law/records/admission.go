@@ -113,12 +113,13 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 				continue
 			}
 			c := x.claimant(kind, g.Rule)
+			c.Literal = g.Literal
 			var why *law.Refusal
 			switch {
 			case kind == rules.AdmittedUnderscore:
 				why = x.refuseGuest(g.Literal)
 				asGuest = why
-			case !x.keepsClaim(base, kind):
+			case !x.keepsClaim(c, base):
 				why = c.RefuseClaim(added.Owner, base)
 			case kind == rules.AdmittedShared: // the rule's namespaces may be others now
 				why = c.RefuseOthers(base)
@@ -153,8 +154,9 @@ func (x *delta) claimant(kind rules.Admission, rule *rules.Rule) *claims.Claiman
 	return c
 }
 
-func (x *delta) keepsClaim(base name.Rel, kind rules.Admission) bool {
-	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == kind
+func (x *delta) keepsClaim(c *claims.Claimant, base name.Rel) bool {
+	return x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission == c.Admission &&
+		(c.Rule == nil || x.keepsName() && x.removed.Type == x.added.Type || !c.Widens(base))
 }
 
 func (x *delta) noteClaim(base name.Rel, refusal *law.Refusal) *law.Refusal {

@@ -78,7 +78,7 @@ func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, names
 	bar := c.FindBar(base)
 	set = set.Reaching(bar.Least)
 	for _, g := range set.FindGrants(fqdn, 0, namespace) {
-		c.Admission, c.Rule = set.KindOf(&g, owner, namespace), nil
+		c.Admission, c.Rule, c.Literal = set.KindOf(&g, owner, namespace), nil, g.Literal
 		switch c.Admission {
 		case "":
 			continue

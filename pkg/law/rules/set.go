@@ -109,6 +109,11 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
+// NamesSharedFor reports whether a rule with shared: true names a name literally for the namespace.
+func (s *Set) NamesSharedFor(owner name.Rel, namespace string) bool {
+	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.NamesShared(owner, s.Zone) })
+}
+
 // DelegatesZone reports whether a rule allows a zone with the name n (S3.1). A tenant's zone at an underscore name
 // needs a rule that names the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
