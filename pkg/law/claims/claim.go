@@ -23,8 +23,8 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the rule's pattern is the
-	// name itself.
+	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the rule's pattern is
+	// the name itself.
 	Admission rules.Admission
 	Rule      *rules.Rule
 	Literal   bool
