@@ -29,7 +29,7 @@ func parseContent(zone name.Name, text []byte) (content, error) {
 	var c content
 	for rr, err := range zonefile.Read(bytes.NewReader(text), zonefile.ReadOptions{Origin: zone}) {
 		if err != nil {
-			return c, fmt.Errorf("the file is not written anew while it has what is not understood: %w", err)
+			return c, fmt.Errorf("the file is not rewritten while it has lines that cannot be read: %w", err)
 		}
 		entry := dns.Entry{Name: rr.Name, Type: rr.Type, TTL: rr.TTL, Data: rr.Data}
 		switch {
@@ -41,7 +41,7 @@ func parseContent(zone name.Name, text []byte) (content, error) {
 			return c, fmt.Errorf("line %d: %s is not in the zone", rr.Line, entry.Name)
 		case entry.Type.CheckRecord() != nil:
 			// Signatures would become invalid, and unknown data be lost.
-			return c, fmt.Errorf("line %d: the file is not written anew: %w", rr.Line, entry.Type.CheckRecord())
+			return c, fmt.Errorf("line %d: the file is not rewritten: %w", rr.Line, entry.Type.CheckRecord())
 		default:
 			c.entries = append(c.entries, entry)
 		}

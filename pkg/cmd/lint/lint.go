@@ -33,7 +33,7 @@ import (
 )
 
 // ErrRefused is returned if a server would refuse an object.
-var ErrRefused = errors.New("a server refuses what is marked as error above")
+var ErrRefused = errors.New("a server refuses the objects with errors above")
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {

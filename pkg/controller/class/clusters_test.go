@@ -368,7 +368,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		expect("before a zone names it", "")
 		zone := w.makeZone("team-a", edgeCluster)
 		w.passTime(time.Minute)
-		expect("with a zone", "True/ServerHealthy: the provider answers and lets us in")
+		expect("with a zone", "True/ServerHealthy: the provider answers and accepts the credentials")
 		w.passTime(time.Hour)
 		if n := writes(); n != 2 {
 			t.Errorf("%d writes in an hour in which nothing changed, want those of target and Delivering", n)
@@ -381,7 +381,7 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		}
 		w.setFault(nil)
 		w.passTime(time.Hour)
-		expect("with the right again", "True/ServerHealthy: the provider answers and lets us in")
+		expect("with the right again", "True/ServerHealthy: the provider answers and accepts the credentials")
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"dnsClassRefs": []v1alpha1.DNSClassReference{}}})
 		w.mustSucceed(err)
 		_, err = w.client.KubizoneV1alpha1().Zones(zone.Namespace).Patch(w.ctx, zone.Name, types.MergePatchType, patch, metav1.PatchOptions{})
