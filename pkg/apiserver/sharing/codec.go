@@ -54,13 +54,13 @@ func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runti
 	if err != nil {
 		return object, kind, err
 	}
+	c.internParts(object) // before its fields are shared with objects that others read
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
 		c.shareFields(&o.ObjectMeta, &o.Spec.Delegations, &o.Spec.NameServers, nil)
 	case *v1alpha1.Record:
 		c.shareFields(&o.ObjectMeta, nil, nil, &o.Spec.Values)
 	}
-	c.internParts(object)
 	return object, kind, nil
 }
 

@@ -158,3 +158,23 @@ func TestSharing_recordsShareTheirTexts(t *testing.T) {
 		t.Errorf("a Record takes %d octets, %d without sharing", shared, each)
 	}
 }
+
+// Watchers read an object while its next versions are decoded. This test is for the race detector.
+func TestSharing_writesNothingThatIsShared(t *testing.T) {
+	plain := install.New().StorageCodec()
+	codec, stored := New(plain), must.Get(apiruntime.Encode(plain, commonRecord(1)))(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 200 {
+				o, err := apiruntime.Decode(codec, stored)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				o.DeepCopyObject()
+			}
+		})
+	}
+	all.Wait()
+}
