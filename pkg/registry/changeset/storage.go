@@ -55,7 +55,6 @@ type Config struct {
 // Handler serves the writes of items (direct.Handler).
 type Handler interface {
 	Decode(w *direct.Write, text []byte)
-	// Serve returns the response code with a Record or Status.
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
 }
 
@@ -83,7 +82,7 @@ func NewREST(config Config) *REST {
 	return &REST{config: config, slots: slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}}
 }
 
-// SetHandler sets the handler of items, once, before the first request.
+// SetHandler must be called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
 // New returns an empty ChangeSet.
