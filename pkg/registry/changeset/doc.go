@@ -6,7 +6,7 @@
 //
 // Guarantees (S10): (1) each item is authorized, admitted, audited and counted like a request of the set's user, which
 // waits for the other items; (2) the error has all refusals, each with its spec.items[N]; (3) a set ends with the
-// request; (4) at most maxSets sets of several writes are in progress, and maxSetsOfNamespace of a namespace; (5) an
+// request; (4) sets in progress have at most maxItems items, and maxItemsOfNamespace of a namespace; (5) an
 // item with an object of this process (RawExtension.Object) is not encoded.
 //
 // Out of scope: decisions about items, and serving their writes.

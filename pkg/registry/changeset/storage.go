@@ -60,8 +60,8 @@ type Handler interface {
 
 // A waiting item takes some tens of KiB.
 const (
-	maxSets            = 32
-	maxSetsOfNamespace = 4
+	maxItems            = 32 * v1alpha1.MaxChangeSetItems
+	maxItemsOfNamespace = 4 * v1alpha1.MaxChangeSetItems
 )
 
 // REST is the storage of change sets.
@@ -79,7 +79,7 @@ var (
 
 // NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
-	return &REST{config: config, slots: slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}}
+	return &REST{config: config, slots: newSlots()}
 }
 
 // SetHandler must be called once, before the first request.
@@ -123,7 +123,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 		return nil, err
 	}
 	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one item takes no more than a plain write
-		release, err := r.slots.acquire(ctx, set.Namespace)
+		release, err := r.slots.acquire(ctx, set.Namespace, len(items))
 		if err != nil {
 			return nil, err
 		}
