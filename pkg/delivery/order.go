@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts a provider's writes: RRsets that failed before come last, the oldest failure first, so that they do
-// not delay others if an attempt ends early. No decision depends on the order, lost with the process.
+// WriteOrder sorts the writes of a provider: RRsets that failed before come last, the oldest failure first, so that
+// they do not delay others if an attempt ends early. The order is lost with the process.
 type WriteOrder struct {
 	mu     sync.Mutex
 	failed map[name.Name]map[RRsetKey]uint64
@@ -23,7 +23,7 @@ type WriteOrder struct {
 // MaxFailed bounds the failed RRsets remembered per zone.
 const MaxFailed = 4096
 
-// Failed returns a zone's failed RRsets, with numbers that grow with time.
+// Failed returns the failed RRsets of a zone with numbers that grow with time.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,12 +25,12 @@ type confirmation struct {
 	server Secondary
 	uid    string
 	zone   name.Name
-	serial serial.Serial // as answered: a signing secondary has other serials
+	serial serial.Serial // as answered, even by a signing secondary
 	at     time.Time
 }
 
-// A secondary without a confirmation is asked until confirmationKept after its next comparison is due: later the
-// secondary may have left the class.
+// A secondary without a confirmation is asked until confirmationKept after its next comparison is due. Later it may
+// have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -63,7 +63,7 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.last[one.server.Name].at.Equal(one.at) { // no confirmation meanwhile
+			if c.last[one.server.Name].at.Equal(one.at) {
 				delete(c.last, one.server.Name)
 				lost = append(lost, one.server.Name)
 			}
