@@ -152,7 +152,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 const maxAddresses = 4096
 
-// limiter bounds the request rate of each address, with IPv6 addresses counted by /64.
+// limiter bounds the request rate of each address, of IPv6 by /64.
 type limiter struct {
 	rate, burst int
 
@@ -185,7 +185,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 			}
 		}
 		if len(l.addresses) >= maxAddresses {
-			return time.Second // every address of the table is in use
+			return time.Second // all addresses of the table are in use
 		}
 		one = rate.NewLimiter(rate.Limit(l.rate), l.burst)
 		l.addresses[host] = one

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// Each agent gets a health request every agentInterval. After maxSilences unanswered requests in a row the
-	// server is Degraded: a supervisor restarts a crashed or hung agent within a minute.
+	// Each agent gets a health request every agentInterval. After maxSilences unanswered requests in a row the server
+	// is Degraded: a supervisor restarts a crashed or hung agent within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 
-// silences counts the successive unanswered health requests of each server, up to maxSilences.
+// silences counts the unanswered health requests in a row of each server, up to maxSilences.
 type silences struct {
 	mu sync.Mutex
 	by map[cache.ObjectName]silence
@@ -35,7 +35,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer reports whether find's result has changed.
+// countAnswer reports whether the result of find has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

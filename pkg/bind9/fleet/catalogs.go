@@ -38,8 +38,8 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) b
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name the key of
-// their transfers, so the key cannot be replaced.
+// findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name their
+// transfer key, which therefore cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -50,7 +50,7 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns, by name, the catalogs of the DNSClasses with the server, and of a cluster in use as a class,
+// listCatalogs returns the catalogs of the DNSClasses with the server, and of a cluster in use as a class, by name,
 // with the signer's address. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
@@ -99,7 +99,7 @@ func keyOf(server *render.Server) v1alpha1.SecretReference {
 	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 }
 
-// findSigner returns the address of the signer for zones of a class that names the server's own cluster, else zero.
+// findSigner returns the address of the signer of a class that names the server's own cluster, else zero.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
 	if of.Spec.Bind9 == nil {
 		return netip.AddrPort{}
@@ -142,8 +142,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of zones created by a server's agent: those of the class, and in mode Update,
-// for a secondary, the servers with role Primary and the same key.
+// listPrimaries returns the primaries of zones created by a server's agent: those of the class, and for a secondary in
+// mode Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {

@@ -47,10 +47,9 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage is the APIs' limit of a condition's message and an Event's note, in octets.
+// maxMessage is the limit of a condition's message and an Event's note, in octets.
 const maxMessage = 1024
 
-// conditionSet collects the conditions of an object. The last call for a type wins.
 type conditionSet struct {
 	generation int64
 	conditions []metav1.Condition
@@ -72,7 +71,6 @@ func (s *conditionSet) set(condition string, is bool, reason, message string) {
 	s.setStatus(condition, status, reason, message)
 }
 
-// setHeld reports a class that holds up the rotation, unless there is other progress.
 func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
 		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due for renewal but stays: DNSClass "+
@@ -96,7 +94,7 @@ func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
-// degrade sets Degraded, with reason Foreign for an object of another manager.
+// degrade uses the reason Foreign for an object of another manager.
 func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {

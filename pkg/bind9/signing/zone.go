@@ -84,7 +84,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	}
 	classes, err := c.listClassesOf(zone)
 	if err != nil || len(classes) > 0 {
-		return pendingInterval, err // Deliveries end first
+		return pendingInterval, err
 	}
 	fqdn, err := name.Parse(status.FQDN)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal considers all classes of the signer's namespace: the zone has no class any more.
+// allowsLocal considers all classes of the signer's namespace, because the zone has no class any more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister of the cache returns no error
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {

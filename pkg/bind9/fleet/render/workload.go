@@ -32,7 +32,6 @@ const (
 
 	configVolume, stateVolume, tmpVolume = "config", "state", "tmp"
 
-	// Containers of a pod.
 	BINDContainer, AgentContainer = "bind9", "agent"
 )
 
@@ -192,9 +191,9 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 		WithReadinessProbe(s.readinessProbe())
 }
 
-// The pod is ready when BIND is: the agent's container has no probe. The startup probe asks the agent whether the
-// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar
-// knows no zones and has no supervisor.
+// The pod is ready when BIND is, so the agent's container has no probe. The startup probe asks the agent whether the
+// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar knows
+// no zones and has no supervisor.
 
 // startupProbe gives BIND an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
