@@ -35,7 +35,7 @@ type verifier struct {
 	// mac is the hexadecimal MAC of the last signed message, at first of the request.
 	mac   string
 	first bool
-	// pending has the unsigned messages since then, unsigned is their number.
+	// pending has the unsigned messages since then, unsigned their number.
 	pending  []byte
 	unsigned int
 }
