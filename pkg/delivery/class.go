@@ -13,7 +13,7 @@ import (
 type Class struct {
 	Name string
 	Kind string
-	// Generation changes with every setting that may resolve a failure, including credentials.
+	// Generation changes with every setting that may resolve a failure, credentials included.
 	Generation string
 	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
@@ -43,7 +43,6 @@ type Zone struct {
 	Expelled []string
 	// Remove is set if the Zone is being deleted, and removes it from Classes too.
 	Remove bool
-	// Retain keeps the deleted zone in classes with AllowRetain (S8.4).
 	Retain bool
 	// Paused stops deliveries, but not removals.
 	Paused bool

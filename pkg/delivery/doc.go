@@ -7,7 +7,7 @@
 //
 //	decision   the next action of a delivery, and its result: pure, tested with stories
 //	plan       the plans from a provider's content to the zone's
-//	lease      the right to write a delivery: the stored intent, and the fence, a check before each write at a provider
+//	lease      the right to write a delivery: the stored intent, and the fence, a check before each write outside
 //	schedule   the Loop, which runs the attempts
 //
 // Beside them: the kinds of providers, and dial, which bounds their connections.

@@ -35,14 +35,12 @@ const (
 // CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
 const CodeSigned = "TSIG"
 
-// Reasons of the Loop.
 const (
 	ReasonDelivered Reason = "Delivered"
 	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
 	// ReasonPending: the delivery has not begun, or some servers have not fetched the serial yet.
-	ReasonPending Reason = "Pending"
-	// For the condition Drifted.
+	ReasonPending    Reason = "Pending"
 	ReasonCompared   Reason = "Compared"
 	ReasonDriftFound Reason = "DriftFound"
 	ReasonCannotList Reason = "CannotList"
@@ -91,8 +89,7 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that no answer has proven the access yet, without a known fault. The text of a wrapping error is
-// for users.
+// ErrNotProven means that no answer has proven the access yet. The text of a wrapping error is for users.
 var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced means that another worker delivers a later plan of the zone.

@@ -19,7 +19,7 @@ const (
 	OutcomeFailed Outcome = "Failed"
 	// OutcomeDrifted: the provider's content differs from the confirmed content, and is repaired next.
 	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared: a comparison ended without a repair (State.Drifted).
+	// OutcomeCompared: a comparison ended without a repair.
 	OutcomeCompared Outcome = "Compared"
 	// OutcomeRemoved: the zone is removed or retained, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"

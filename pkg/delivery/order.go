@@ -13,7 +13,7 @@ import (
 )
 
 // WriteOrder sorts the writes of a provider: RRsets that failed before come last, the oldest failure first, so that
-// they do not delay others if an attempt ends early. The order is lost with the process.
+// they do not delay others if an attempt ends early.
 type WriteOrder struct {
 	mu     sync.Mutex
 	failed map[name.Name]map[RRsetKey]uint64
@@ -60,7 +60,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failed, zone)
 }
 
-// Divide splits changes in canonical order into those at names without failed RRsets, to write first, and the others.
+// Divide splits changes into those at names without failed RRsets, to write first, and the others.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

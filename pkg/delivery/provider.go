@@ -35,7 +35,7 @@ type Provider interface {
 	// Health returns nil if the provider answers and accepts the credentials. The error wraps ErrNotProven if the
 	// answer does not show that.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last. It returns the servers with an earlier serial, or
+	// AskLast asks each server for the zone that it confirmed last, and returns the servers with an earlier serial, or
 	// without the zone: they may have lost other zones too. A server is returned once until it confirms again. Nil if
 	// servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
@@ -44,7 +44,7 @@ type Provider interface {
 	Close() error
 }
 
-// Abilities are the differences between providers. Optional interfaces in their place could be hidden by a wrapper.
+// Abilities are the differences between providers. A wrapper could hide optional interfaces.
 type Abilities struct {
 	// Lists: Verify reads the whole zone, and reports foreign RRsets. Otherwise it asks only for the zone's RRsets.
 	Lists bool

@@ -51,8 +51,8 @@ type State struct {
 	Holder string
 }
 
-// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests: with so
-// many refused RRsets the status of other RRsets is exact (attack 8).
+// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests (attack
+// 8).
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -91,7 +91,7 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether both intents have the same worker and serial. A worker makes one attempt at a time.
+// Same reports whether both intents have the same worker and serial.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other

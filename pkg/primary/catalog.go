@@ -110,7 +110,6 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish returns the time to wait, or false without a change.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false

@@ -54,10 +54,9 @@ type registry struct {
 	classes []*Class
 	// byKey and byAddress have the classes with a key, and with a rule on the source, in order. So the cost of a
 	// question does not grow with the number of classes.
-	byKey     map[string][]*Class
-	byAddress []*Class
-	updaters  map[string]*updater
-	// anyAddress: a key is accepted from every source.
+	byKey      map[string][]*Class
+	byAddress  []*Class
+	updaters   map[string]*updater
 	anyAddress bool
 }
 
@@ -130,7 +129,6 @@ func (r *registry) candidatesFor(key *tsig.SigningKey) []*Class {
 
 func compareNames(a, b *Class) int { return cmp.Compare(a.name, b.name) }
 
-// tenantOf returns "" if a class is the platform's.
 func tenantOf(open []opening) string {
 	if slices.ContainsFunc(open, func(class opening) bool { return class.tenant == "" }) {
 		return ""

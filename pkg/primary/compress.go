@@ -92,7 +92,7 @@ func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 	for {
 		if end >= len(wire) || end > 254 || wire[end] > 63 {
-			return b, wire // not a name: copied unchanged
+			return b, wire
 		}
 		left := len(wire) - end
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
@@ -114,7 +114,7 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends labels below the zone or root: the new labels, then a pointer to the longest known suffix.
+// appendLabels appends the new labels, then a pointer to the longest known suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone

@@ -79,7 +79,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord appends a record after its owner at mark, or removes the owner and returns false if full.
+// addRecord removes the owner at mark and returns false if the message is full.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -88,7 +88,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 		binary.BigEndian.PutUint16(b[at-2:], uint16(length))
 	}
 	if len(b)-lengthOctets > m.limit {
-		m.buf, m.full = b[:mark], true // forgets its names too
+		m.buf, m.full = b[:mark], true
 		return false
 	}
 	m.buf = b

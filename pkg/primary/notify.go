@@ -27,7 +27,7 @@ type notification struct {
 	soa    content.Packed
 }
 
-// sendTo waits for confirmation. A nil key sends unsigned. served is the primary's address.
+// sendTo waits for confirmation. A nil key sends unsigned.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {

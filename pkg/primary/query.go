@@ -103,7 +103,6 @@ func readMessage(msg []byte) (request, reading) {
 	}
 	off := headerLen
 	if questions == 1 {
-		// The first name cannot have a pointer.
 		end, compressed, ok := skipName(msg, off)
 		if !ok || compressed || end+4 > len(msg) {
 			return r, malformed

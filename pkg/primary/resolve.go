@@ -133,7 +133,6 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	return s.answerAbsent(q, encloser)
 }
 
-// answerAbsent answers by the wildcard at the closest encloser, or NXDOMAIN.
 func (s *resolution) answerAbsent(q qname, encloser name.Rel) (*qname, error) {
 	wildcard, err := wildcardOf(encloser)
 	if err == nil && s.zone.Exists(wildcard) {
@@ -205,7 +204,6 @@ func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type
 	})
 }
 
-// countText returns 0 for RRsets derived from the Zone.
 func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	set, _ := s.zone.RRset(owner, t)
 	for _, text := range set.Data {

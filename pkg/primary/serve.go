@@ -49,7 +49,6 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 	return a
 }
 
-// recoverPanic logs the reason of a panic, not the message.
 func (s *server) recoverPanic(from netip.AddrPort) {
 	if r := recover(); r != nil {
 		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(),
@@ -151,7 +150,6 @@ type pair struct {
 // seconds.
 const udpBuffer = 2 << 20
 
-// listenPair retries with port 0 if the TCP port is taken for UDP.
 func listenPair(at netip.AddrPort) (pair, error) {
 	for attempt := 0; ; attempt++ {
 		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

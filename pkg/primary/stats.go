@@ -46,7 +46,6 @@ type Stats struct {
 // TransferKind is a Kind with a Result.
 type TransferKind struct{ Kind, Result string }
 
-// counters has all series from the start.
 type counters struct {
 	mu    sync.Mutex
 	stats Stats

@@ -57,8 +57,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 
 // acceptConnections lets connections without a slot wait briefly, unread: BIND treats a primary that closes a
 // connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. Further connections are
-// closed at once, so a flood costs only accepts. Outsiders, newcomers and peers of tenants have separate slots, so none
-// of them takes slots of secondaries.
+// closed at once, so a flood costs only accepts. Outsiders, newcomers and peers of tenants take no slots of
+// secondaries.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -166,7 +166,6 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	return false
 }
 
-// waitForPlace waits up to placeWait, and gives back the waiting slot.
 func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
 	defer waits.GiveBack()
 	turn, cancel := context.WithTimeout(ctx, placeWait)

@@ -160,7 +160,6 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference clears incremental if the whole zone has to be sent.
 func (s *classes) readDifference(t *transfer) {
 	if t.incremental {
 		d, err := s.zonesOf(t.zone).Difference(t.zone, serial.Serial(t.request.serial))

@@ -78,7 +78,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf returns the view's closest zone at or above the question's name, if the key can write there.
+// findEnclosingOf returns the closest zone at or above the question's name, if the key can write there.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.open, at); found {

@@ -50,7 +50,7 @@ const (
 	maxRate, maxBurst = 50, 200
 	// maxBody is bindcar's limit, in octets.
 	maxBody = 2 << 20
-	// maxRequests bounds concurrent requests, as named runs one command at a time.
+	// named runs one command at a time.
 	maxRequests = 16
 	// slotTime bounds the wait for a slot, requestTime the work afterwards.
 	slotTime, requestTime = 5 * time.Second, time.Minute

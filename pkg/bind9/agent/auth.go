@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with a bearer token per line; two during a rotation. It is read for each request.
+// TokenFile is the path of a file with a bearer token per line. It is read for each request.
 type TokenFile string
 
 // maxTokenFile is in octets, minToken in characters.

@@ -22,7 +22,7 @@ const maxConfig = 16 << 20
 type loadedConfig struct {
 	mu      sync.Mutex
 	last    string
-	refused error // by the last reconfig, or nil
+	refused error // by the last reconfig
 }
 
 func (l *loadedConfig) hash() string {
@@ -63,7 +63,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
-		a.loaded.refused = nil // the files were refused and changed back
+		a.loaded.refused = nil
 		a.loaded.mu.Unlock()
 		return nil
 	}

@@ -18,10 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds a DNS exchange, probeTime the query of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed queries named for the root SOA, by UDP without a key. Any response is success, even REFUSED.
+// AskNamed queries named for the root SOA. Any response is success, even REFUSED.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {

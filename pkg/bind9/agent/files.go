@@ -79,7 +79,6 @@ func (f zoneFiles) remove(path string) error {
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
-// removeAll removes the files of a zone. named must not have the zone.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {

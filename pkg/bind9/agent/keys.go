@@ -107,7 +107,6 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	return left, nil
 }
 
-// removeKeys removes the keys of a zone. named must not have the zone.
 func (f zoneFiles) removeKeys(zone name.Name) error {
 	start := "K" + escapeZone(zone) + "."
 	if zone == name.Root {
@@ -127,8 +126,7 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner, because zones created and removed
-	// must not fill the disk.
+	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner: they must not fill the disk.
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
@@ -163,7 +161,7 @@ func (a *Agent) removeLeftKeys(ctx context.Context, zone name.Name) error {
 	defer a.lockZone(zone)()
 	_, err := a.readStatus(ctx, zone)
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
-		return err // named has the zone again, or does not answer
+		return err
 	}
 	return a.files.removeKeys(zone)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// memberShare bounds checks of catalog members to 1/20 of the time.
+	// Checks of catalog members take at most 1/20 of the time.
 	memberShare = 20
 	memberAsks  = 200
 	memberAge   = 10 * time.Minute
@@ -55,8 +55,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named recreate lost zones of catalog members, as after rndc delzone, until ctx ends. named itself
-// compares its zones with a catalog only after a transfer.
+// WatchMembers makes named recreate lost zones of catalog members until ctx ends. named itself compares its zones with
+// a catalog only after a transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return

@@ -168,8 +168,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns the last time a primary confirmed a catalog, or zero: named's expiry time less the SOA's expire
-// value.
+// confirmedAt returns the last time a primary confirmed a catalog: named's expiry time less the SOA's expire value.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -184,7 +183,6 @@ func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Dur
 	return last
 }
 
-// readLine returns "" for a missing line.
 func readLine(status, word string) string {
 	for line := range strings.Lines(status) {
 		if text, is := strings.CutPrefix(line, word+": "); is {
@@ -301,7 +299,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns the members of a catalog (RFC 9432 §4.3) and the SOA's expire value.
+// RFC 9432 §4.3.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

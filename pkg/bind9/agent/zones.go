@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName accepts a name of letters, digits and . - _ / only, so none needs an escape in commands and named.conf
-// (A4).
+// parseZoneName accepts only letters, digits and . - _ /, so no name needs an escape in commands and named.conf (A4).
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -245,7 +244,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 			return 0, nil, err
 		}
 		if failure.Err == resultExists {
-			return a.compareZone(ctx, zone, block) // another client was faster
+			return a.compareZone(ctx, zone, block)
 		}
 		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take",
 			showName(zone), failure)

@@ -128,7 +128,6 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials caches for credentialsAge, unless fresh is set.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

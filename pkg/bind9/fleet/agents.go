@@ -24,7 +24,6 @@ const (
 	agentInterval, maxSilences = time.Minute, 2
 )
 
-// silences counts the unanswered health requests in a row of each server, up to maxSilences.
 type silences struct {
 	mu sync.Mutex
 	by map[cache.ObjectName]silence
@@ -63,7 +62,7 @@ func (s *silences) find(at cache.ObjectName) error {
 // watchAgents requests the health of each agent, because the readiness of a pod depends on BIND alone (S11.32).
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
-		all, _ := f.instances.List(labels.Everything()) // a lister of the cache returns no error
+		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail
 		var asking errgroup.Group
 		asking.SetLimit(workers)
 		for _, instance := range all {

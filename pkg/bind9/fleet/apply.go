@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, because the workload comes last and must not lack a volume. Only a waiting
-// take-over does not stop it.
+// applyAll stops at the first error, because the workload comes last and must not lack a volume. A waiting take-over
+// does not stop it.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -116,8 +116,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus keeps workloads until the server is ready: a Deployment goes when the StatefulSet in its place is
-// available.
+// listSurplus keeps a Deployment until the StatefulSet in its place is available.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -201,7 +200,6 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
 	})
-	// The next apply removes all owned fields not in the configuration.
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
 }
 
@@ -293,8 +291,8 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods divides the ReplicaSets of a former Deployment: those in idle are idle from now on, those in remove have
-// been idle for drainTime.
+// formerPods divides the ReplicaSets of a former Deployment: those in idle are idle from now on, those in remove for
+// drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
 	// wait is the time until the next removal, 0 for none.

@@ -20,7 +20,7 @@ import (
 
 // listClasses sorts by name, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
-	all, _ := f.classes.List(labels.Everything()) // a lister of the cache returns no error
+	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -54,7 +54,7 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 // with the signer's address. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
-		return nil // a signer's agent creates the zones
+		return nil
 	}
 	classes := f.listClasses()
 	if cluster != nil && apiclass.InUse(cluster) {
@@ -77,7 +77,6 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 	return catalogs
 }
 
-// catalogOf returns the catalog of a class with the server in block bind9, or with the TSIG key of its group.
 func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, server *render.Server) string {
 	if block := class.Spec.Bind9; block != nil {
 		if f.classHas(class, instance) {
@@ -99,7 +98,6 @@ func keyOf(server *render.Server) v1alpha1.SecretReference {
 	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 }
 
-// findSigner returns the address of the signer of a class that names the server's own cluster, else zero.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
 	if of.Spec.Bind9 == nil {
 		return netip.AddrPort{}
@@ -122,7 +120,7 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil
 	}
-	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything()) // as in listClasses
+	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything())
 	var all []netip.Addr
 	for _, of := range f.listClasses() {
 		if of.DeletionTimestamp != nil || of.Spec.Bind9 == nil || apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {

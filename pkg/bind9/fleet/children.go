@@ -54,8 +54,7 @@ var pods = corev1.SchemeGroupVersion.WithResource("pods")
 type children struct {
 	cluster      kubernetes.Interface
 	installation string
-	// isOwner reports whether the Bind9Instance or Bind9Cluster KIND/NAME exists.
-	isOwner func(namespace, owner string) bool
+	isOwner      func(namespace, owner string) bool
 	// Informers by namespace, "" for all; superseded are those of ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
@@ -144,7 +143,7 @@ func (c *children) listInformers() []cache.SharedIndexInformer {
 func informerOf(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) informers.GenericInformer {
 	informer, err := factory.ForResource(resource)
 	if err != nil {
-		panic(err) // the resources are client-go's own
+		panic(err)
 	}
 	return informer
 }
@@ -212,7 +211,7 @@ func (c *children) listOwners() (some []metav1.Object) {
 func accessor(o runtime.Object) metav1.Object {
 	object, err := meta.Accessor(o)
 	if err != nil {
-		panic(err) // every object of a cluster has metadata
+		panic(err)
 	}
 	return object
 }
@@ -267,7 +266,7 @@ func formatFingerprint(object runtime.Object) string {
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "deployment.kubernetes.io/") })
 	text, err := json.Marshal([]any{o.GetUID(), o.GetGeneration(), o.GetLabels(), annotations, o.GetDeletionTimestamp()})
 	if err != nil {
-		panic(err) // maps of strings marshal
+		panic(err)
 	}
 	return string(text)
 }

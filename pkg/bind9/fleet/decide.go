@@ -24,8 +24,8 @@ type action int
 const (
 	actionNone action = iota
 	actionAddFinalizer
-	actionRead    // read the desired keys, configuration and objects
-	actionReserve // reserve the replacement of the pod
+	actionRead // read the desired keys, configuration and objects
+	actionReserve
 	actionApply
 	actionDrain // drain the pods of another manager
 	actionRemove
@@ -35,7 +35,6 @@ const (
 
 const notCovered = "kubizone fleet runs no servers in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
 
-// facts is the input of decideNext for one server.
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
@@ -124,7 +123,6 @@ func decideNext(f *facts) decision {
 		return decision{action: actionWait, err: f.err}
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
-	// Only the pod waits for its turn.
 	case f.last < actionReserve && f.goesFirst():
 		return decision{action: actionReserve}
 	case f.last < actionApply:

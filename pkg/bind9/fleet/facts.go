@@ -56,7 +56,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries sets the addresses of the hidden primary. Without them the server follows no catalog.
+// Without the hidden primary the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -138,7 +138,6 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	return chosen, err
 }
 
-// ensureControlKey returns the key in secret, or else a new key, which replaces the pod.
 func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	if secret != nil {
 		if key, err := render.ReadControlKey(secret.Data); err == nil {

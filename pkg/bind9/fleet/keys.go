@@ -46,9 +46,8 @@ type keyFacts struct {
 	now       time.Time
 	have      *render.TransferKeys
 	wanted    bind9.TSIGKey
-	// taken: each instance of the group, and its primaries, accept both keys.
-	taken  bool
-	heldBy *v1alpha1.DNSClass
+	taken     bool
+	heldBy    *v1alpha1.DNSClass
 }
 
 // keyStep is the next step of a group's TSIG keys (S11.11).

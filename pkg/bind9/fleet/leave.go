@@ -21,8 +21,7 @@ import (
 
 const (
 	// Finalizer keeps a deleted object until all children are gone.
-	Finalizer = bind9.GroupName + "/fleet"
-	// After leaveAfter the finalizer is removed even if objects are left, which the sweep removes.
+	Finalizer  = bind9.GroupName + "/fleet"
 	leaveAfter = 10 * time.Minute
 )
 
@@ -75,8 +74,8 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving returns the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12). Outside
-// our namespaces it waits until the timeout for the fleet of another installation.
+// nextLeaving also returns the delay until the next reconcile, 0 for none (S11.12). Outside our namespaces it waits
+// until the timeout for the fleet of another installation.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {

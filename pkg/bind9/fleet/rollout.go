@@ -29,7 +29,6 @@ type reservation struct {
 
 type otherServer struct {
 	name string
-	// late: the server should run and is not ready.
 	late bool
 }
 

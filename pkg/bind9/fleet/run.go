@@ -295,7 +295,6 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 	}
 }
 
-// isEach reports whether is returns true for an error, or for each joined error.
 func isEach(err error, is func(error) bool) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })

@@ -21,7 +21,6 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// Reasons of conditions and Events.
 const (
 	ReasonReady           = "AllReady"
 	ReasonNotReady        = "NotReady"
@@ -47,7 +46,7 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage is the limit of a condition's message and an Event's note, in octets.
+// maxMessage is the API's limit of a condition's message and an Event's note, in octets.
 const maxMessage = 1024
 
 type conditionSet struct {
@@ -120,7 +119,7 @@ func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 		kept := status.Clusters[:0]
 		for _, row := range status.Clusters {
 			if octets > maxStatus && row.Ready == ready {
-				octets -= row.Size() + 2 // tag and length
+				octets -= row.Size() + 2
 				continue
 			}
 			kept = append(kept, row)

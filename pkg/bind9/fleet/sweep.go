@@ -25,7 +25,7 @@ import (
 // Limits of the sweep, because a mistake would remove running DNS.
 const (
 	confirmAfter = 10 * time.Minute
-	// hourlyShare is the maximum share of owners swept in an hour.
+	// hourlyShare is a share of the owners.
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )

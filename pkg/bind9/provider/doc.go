@@ -7,15 +7,12 @@
 // Guarantees:
 //
 //  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row in the
-//
-// status.
+//     status.
 //  2. A serial is confirmed when each instance answers with this serial by DNS, or with a later known serial. The
-//
-// answer of an agent proves nothing.
+//     answer of an agent proves nothing.
 //  3. In mode Catalog instances follow the catalog zone of the class, without agents. In mode Transfer agents create
-//
-// missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by dynamic
-// updates; the name servers at the apex never change.
+//     missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by
+//     dynamic updates; the name servers at the apex never change.
 //  4. A slow instance delays no other instance, and its row has an error.
 //  5. In modes Transfer and Update a zone is removed from every instance before its removal from the class.
 //

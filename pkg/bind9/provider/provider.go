@@ -295,7 +295,7 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent bounds the calls to agentTime (promise 4).
+// eachAgent keeps promise 4.
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -392,7 +392,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 func (f *fleet) listMade() []Instance {
 	all := append(f.instances, f.leaving...)
 	for _, instance := range f.waiting {
-		if instance.Agent != nil { // otherwise the server does not exist
+		if instance.Agent != nil {
 			all = append(all, instance)
 		}
 	}
@@ -418,7 +418,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	}
 	drift.Servers = append(drift.Servers, f.listLeaving()...)
 	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
-		err = nil // the rows are the result
+		err = nil
 	}
 	return drift, err
 }

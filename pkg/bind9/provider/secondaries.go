@@ -38,7 +38,7 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// chooseSources assigns primaries by rendezvous hashing, so that a new or removed primary moves few secondaries.
+// Rendezvous hashing: a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -176,7 +176,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials are those of a zone. err is the secondary's error, or else the primary's.
+// err is the secondary's error, or else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error

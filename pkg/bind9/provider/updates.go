@@ -63,7 +63,6 @@ type target struct {
 	writer *rfc2136.Provider
 }
 
-// readTargets reuses the writers of unchanged instances.
 func (u *Updater) readTargets(known []string) ([]target, error) {
 	all, err := u.config.Instances(known)
 	if err != nil {
@@ -88,7 +87,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 			// The servers belong to the class, so foreign data in place of the zone's is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
-				targets[i].Err = asError(instance, err) // concerns this instance only
+				targets[i].Err = asError(instance, err)
 				continue
 			}
 		}

@@ -41,7 +41,6 @@ func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer
 	return transfer.AskKeys(ctx, dial.New(w.of.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
-// askParent reads the DS from the Deliveries of a parent Zone, else by DNS.
 func (w *work) askParent(ctx context.Context) parent {
 	ref := w.zone.Status.ParentRef
 	if ref == nil {
@@ -203,7 +202,7 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// isUnrouted reports whether this process has no route, as often to IPv6.
+// IPv6 often has no route.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })

@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	// workers bounds the concurrent syncs, most of which wait for answers.
+	// Most syncs wait for answers.
 	workers                   = 16
 	syncTimeout, agentTimeout = time.Minute, 10 * time.Second
 	writeTimeout              = 10 * time.Second

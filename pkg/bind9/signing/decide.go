@@ -23,7 +23,7 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext. A phase sets only the fields that it needs.
+// A phase sets only the fields that it needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -31,8 +31,7 @@ type facts struct {
 	policy, blocked string
 	times           times
 	signing         client.Signing
-	// otherKeys: the signer has keys of another namespace for this name.
-	otherKeys bool
+	otherKeys       bool
 	// current: the signed zone has the settled serial or a later serial.
 	current bool
 	// lacking names a server without the signer's keys, keeping a server that still has some of them.
@@ -247,9 +246,9 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent, at most maxDS. The DS of a new key joins that of the old key, which is
-// dropped when no resolver needs it. If the parent never gets the DS, named keeps each replaced key: beyond maxWaiting,
-// old DS are dropped for good.
+// wantedDS returns the desired DS at the parent. The DS of a new key joins that of the old key, which is dropped when
+// no resolver needs it. If the parent never gets the DS, named keeps each replaced key: beyond maxWaiting, old DS are
+// dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
@@ -307,7 +306,7 @@ func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.
 
 type keyState = protocol.DNSSECKey
 
-// watchParent tells named which DS all servers of the parent have, or no longer have (G3).
+// watchParent keeps promise G3.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named keeps the old key for parentDSTTL after the report.

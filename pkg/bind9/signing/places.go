@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// placesOfZones bounds the concurrent syncs per namespace of zones, placesOfSigners per namespace of signers.
 const placesOfZones, placesOfSigners = 1, 4
 
 // places has semaphores per namespace of zones, and of signers (S12.11): slow agents and servers of a tenant block no
@@ -92,7 +91,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// take is called with mu held.
+// mu is held.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

@@ -31,9 +31,9 @@ type site struct {
 	agent   *client.Client // of the signer; nil: nothing signs the zone
 }
 
-// candidates is the input of chooseSite. Fields after a field without a unique value are zero.
+// Fields after a field without a unique value are zero.
 type candidates struct {
-	classes []string // with a begun Delivery of the zone
+	classes []string
 	of      *v1alpha1.DNSClass
 	cluster *bind9.Bind9Cluster
 	servers transferclass.Selected

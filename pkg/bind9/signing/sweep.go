@@ -60,7 +60,6 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	c.left = left
 }
 
-// sweepSigner returns the zones without a Zone that are not removed.
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)

@@ -47,7 +47,6 @@ const (
 // Config configures a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
-	// The caller runs Members.
 	Members *Members
 	// The caller starts Classes and Zones, Zones with the transform Trim.
 	Classes informers.DNSClassInformer
@@ -144,7 +143,6 @@ func (c *Controller) clusterChanged(object any) {
 	}
 }
 
-// classByName returns a class of the caches, nil for none.
 func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
 	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
 		return c.Servers.classOf(namespace, cluster), nil
@@ -164,7 +162,6 @@ func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	return all
 }
 
-// askUID asks the API for a class; "" means absent.
 func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -291,7 +288,6 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 // errUnread: a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
-// syncPeers serves a class with the present peers, or ends the class.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -375,9 +371,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
-// else to the oldest. A class that loses a name ends; the result is an error if the class given does. Only classes that
-// name keys themselves compete; the key of a selected server yields to them (Keys).
+// decideKeys assigns a key name to the class with the name in status (S11.18), else to the oldest, whatever the order
+// of events. A class that loses a name ends; the result is an error if the class given does. Only classes that name
+// keys themselves compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -408,7 +404,6 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers removes servers of other classes whose key differs from the key of that name in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]

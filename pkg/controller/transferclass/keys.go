@@ -19,9 +19,8 @@ import (
 // another namespace, can have the name. Keys named by classes precede those of servers; of two servers in a namespace,
 // that of the older class precedes.
 type Keys struct {
-	mu   sync.Mutex
-	held map[string]*heldKeys // by class
-	// byName indexes held by key name and class.
+	mu     sync.Mutex
+	held   map[string]*heldKeys // by class
 	byName map[string]map[string]*heldKeys
 }
 
@@ -102,7 +101,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns the reason why a server in a class may not have the key; "" if allowed.
+// keptFrom returns "" if a server in a class may have the key, else the reason.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""

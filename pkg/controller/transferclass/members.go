@@ -113,7 +113,6 @@ func (m *Members) find(class string) members {
 	return members{at: m.listed}
 }
 
-// compare puts the earlier Delivery first.
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class recreated
@@ -198,7 +197,6 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
-// isSameMember reports whether the catalog lists both alike.
 func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }

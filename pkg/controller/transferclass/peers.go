@@ -169,7 +169,6 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 // rotating are the prefixes of keys that are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys returns the signing key, and other accepted keys.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

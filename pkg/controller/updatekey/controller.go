@@ -38,7 +38,7 @@ import (
 const (
 	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
 	lookInterval = 5 * time.Second
-	// outcomeInterval is the minimum between writes of outcomes.
+	// outcomeInterval is the minimum time between writes of outcomes.
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
 	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first: each has a watched Secret.
@@ -140,7 +140,6 @@ type candidate struct {
 	verdict
 }
 
-// claims returns the name in the status, else that in the Secret.
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.of.Status.KeyName != "":
@@ -326,7 +325,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes a changed status. A later outcome by another primary stays.
+// writeStatus keeps a later outcome by another primary.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

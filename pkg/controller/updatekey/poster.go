@@ -49,7 +49,6 @@ var _ updates.Handler = (*Poster)(nil)
 // Connect sets the client of the API group kubi.zone.
 func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
 
-// idOf returns the ID of an UpdateKey at a primary.
 func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
 
 func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1.UpdateRequestSpec) (*v1alpha1.UpdateRequest, error) {

@@ -204,7 +204,7 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 }
 
 // takeServers reports, once for each set of servers, whether the rows differ: the row of a former server stays until
-// the server confirms the removal.
+// the removal is confirmed.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false

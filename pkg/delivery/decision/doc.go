@@ -6,9 +6,9 @@
 //
 // Guarantees: (1) A decision depends on Memory and Facts alone; testdata has stories of decisions. (2) A failed
 // delivery has a retry time, or waits for a change. (3) All RRsets possibly half written are in the state recorded
-// before the first write at the provider, or follow from the stored state and the changes of the zone.
+// before the first write at the provider, or follow from the stored state and the zone's changes.
 //
-// Out of scope: stores, providers, views and clocks. It never blocks.
+// Out of scope: stores, providers, views and clocks.
 //
 // Read memory.go and facts.go first, then decide.go. outcome.go has the results of actions, refused.go the retries of
 // refused RRsets, tried.go the plans of an attempt, takeover.go the intents of other workers.

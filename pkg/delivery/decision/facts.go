@@ -21,7 +21,7 @@ const (
 	DoLookUp   Do = "look up" // list the RRsets of a zone without a view
 	DoInherit  Do = "inherit" // continue from a class with the same target that the zone leaves
 	DoTakeOver Do = "take over"
-	DoClaim    Do = "claim"    // claim the zone's name in the class
+	DoClaim    Do = "claim"
 	DoRemove   Do = "withdraw" // remove the zone from the provider
 	DoForget   Do = "forget"   // delete the state; nothing is at the provider
 	DoFail     Do = "fail"     // record a failure without a call
@@ -72,9 +72,8 @@ type Facts struct {
 	// RepeatAfter is the delay after which no call of a fenced worker can arrive.
 	RepeatAfter time.Duration
 
-	Zone  delivery.Zone
-	Class delivery.Class
-	// Revision counts changes of the class.
+	Zone     delivery.Zone
+	Class    delivery.Class
 	Revision int
 	Woken    bool
 	// Changed is when the oldest undelivered change was seen.

@@ -57,7 +57,7 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken is the other worker's intent, which stays in the Store until the first write.
+	// taken is the other worker's intent. It stays in the Store until the first write.
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
@@ -66,7 +66,6 @@ type takeover struct {
 	whole, oneSerial bool
 }
 
-// cause is a reason for an attempt without a change.
 type cause int
 
 const (

@@ -137,12 +137,12 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	event.First = had == nil && next.Error != nil
 	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
 	if event.Outcome == delivery.OutcomePending && next.Error == nil {
-		next.Error = had // A pending delivery has not recovered yet.
+		next.Error = had
 	}
 	return Result{State: next, Event: event}
 }
 
-// maxRefusedOctets bounds the names and messages of State.Refused, written with each delivered change.
+// maxRefusedOctets bounds the names and messages of State.Refused.
 const maxRefusedOctets = 32 << 10
 
 // The order is stable across attempts, so that a retry writes nothing.
@@ -314,7 +314,6 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	if m.State.Intent != nil {
 		intent, f.unconfirmed = *m.State.Intent, unconfirmed
 	}
-	// The repair retries even permanently refused RRsets.
 	if m.hasUnlisted() {
 		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -377,7 +376,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 // reportComparison stores the end of a comparison only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
-	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // Servers may come and go.
+	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
 	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
 		m.Stored.Drifted.Status != delivery.Unknown {
 		return Result{Untold: true}
@@ -388,7 +387,7 @@ func (m *Memory) reportComparison(f *Facts) Result {
 }
 
 // A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
-// attempts of this process in a row: a server that is being rebuilt has the zone again before that.
+// attempts in a row: a server that is being rebuilt has the zone again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10

@@ -29,7 +29,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns nil for none. A worker that confirmed the last serial records no intent; then the result is an
+// foreignIntent returns nil for none. A worker that confirmed the last serial records no intent. Then the result is an
 // intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity

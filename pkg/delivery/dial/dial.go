@@ -29,7 +29,7 @@ func (e *LocalAddressError) Error() string {
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Control gets each resolved address just before the connect, whatever the spelling or aliases of the name.
+		// Control gets each resolved address just before the connect.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -118,7 +118,6 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// At the wrong position of rfc8215 the octets may be zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-// stall bounds the time of a provider's method without a call of the fence.
+// stall bounds the time without a call of the fence.
 const stall = 5 * time.Minute
 
 // ErrConflict means that the state has changed since it was loaded. The store is unchanged.
@@ -59,9 +59,9 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent, so that a later worker knows the
-// RRsets possibly half written; further calls check it (F22). A covered worker only checks its own confirmation
-// (State.Holder). The check comes last, directly before the provider's call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check it (F22). A
+// covered worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's
+// call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

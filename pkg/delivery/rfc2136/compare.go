@@ -175,8 +175,7 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 }
 
 // failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. A single
-// message of prerequisites checks all of that data: otherwise each change of a zone with a conflict would cost a
-// transfer.
+// message of prerequisites checks that data: otherwise each change of a zone with a conflict would cost a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -219,8 +218,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server. The
-// answer is the same after a restart.
+// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -253,7 +251,6 @@ func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delive
 	return is
 }
 
-// isUnconfirmed reports whether the RRset may be refused or half written.
 func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }

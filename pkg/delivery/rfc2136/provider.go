@@ -137,7 +137,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// The server of the updates has the data, and is asked if transfers come from another.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -185,7 +184,7 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 }
 
 // Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer of a
-// working server proves the key. Some servers refuse an unknown zone before they check the key.
+// working server proves the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -210,7 +209,6 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// isBrokenRcode reports whether only a broken server answers a question for an SOA so.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }

@@ -146,7 +146,7 @@ func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange encodes prerequisites, deletions, additions (RFC 2136 §2.4, §2.5).
+// encodeChange follows RFC 2136 §2.4 and §2.5.
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
@@ -300,7 +300,6 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	}
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
-		// An RRset refused before was never there.
 		stored, err := w.isStored(ctx, batch[0].Change)
 		if err != nil || !stored {
 			return err

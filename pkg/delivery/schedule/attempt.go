@@ -180,7 +180,6 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// After a stop by the fence or the Loop, the provider's answer means nothing.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -327,7 +326,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			inherited, err = a.lease.ReadState(ctx, at) // after the last attempt there
+			inherited, err = a.lease.ReadState(ctx, at)
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)

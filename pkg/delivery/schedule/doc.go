@@ -3,8 +3,7 @@
 
 // Package schedule runs the deliveries of zones: its Loop keeps the desired zones and classes, and starts attempts at
 // each delivery (one zone in one class). A class has a queue of jobs, and delivers at most one zone of a name
-// (names.go). others.go relates a delivery to the others of its class and zone; attempt.go performs the actions decided
-// by package decision.
+// (names.go).
 //
 // Guarantees: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers, never
 // all. (3) While a provider asks for a pause, its whole class pauses. (4) Run returns after the last call to a

@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. Changes during an attempt lead to a single
-// further attempt. Safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes. It is safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -124,7 +123,7 @@ func (l *Loop) Run(ctx context.Context) {
 	l.closing.Wait()
 }
 
-// closeClass is called with mu held.
+// mu is held.
 func (l *Loop) closeClass(c *knownClass) {
 	c.queue.stop()
 	l.releaseProvider(c.provider, true)
@@ -242,8 +241,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health calls the provider's Health beside other calls of the class. Success, or ErrNotProven, retries the deliveries
-// that failed because of the class.
+// Health calls the provider's Health beside other calls. Success, or ErrNotProven, retries the deliveries that failed
+// because of the class.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -270,8 +269,8 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the shortest time between two rounds of comparisons after AskLast, because several machines at an
-// address may answer in turns.
+// lostInterval is the shortest time between two rounds of comparisons after AskLast: several machines at an address may
+// answer in turns.
 const lostInterval = time.Minute
 
 // AskLast calls Provider.AskLast. If a server has lost a zone, each zone of the class is compared at once.
@@ -366,7 +365,7 @@ func (l *Loop) findLag(z *knownZone, i *item) time.Time {
 	return i.since
 }
 
-// ensureClass is called with mu held.
+// mu is held.
 func (l *Loop) ensureClass(name string) *knownClass {
 	c := l.classes[name]
 	if c == nil {
@@ -405,7 +404,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass is called with mu held.
+// mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	for _, z := range l.zones {
 		if i := z.items[c.spec.Name]; i != nil {
@@ -415,7 +414,7 @@ func (l *Loop) enqueueClass(c *knownClass) {
 	c.queue.startNext()
 }
 
-// enqueueZone is called with mu held.
+// mu is held.
 func (l *Loop) enqueueZone(z *knownZone) {
 	for _, i := range z.items {
 		if i.changed.IsZero() {
@@ -428,7 +427,7 @@ func (l *Loop) enqueueZone(z *knownZone) {
 	}
 }
 
-// startItem is called with mu held.
+// mu is held.
 func (l *Loop) startItem(i *item) {
 	a := l.newAttempt(i)
 	if i.class.provider != nil {
@@ -439,7 +438,7 @@ func (l *Loop) startItem(i *item) {
 	go l.workOnce(i, a, i.class.provider)
 }
 
-// newAttempt is called with mu held.
+// mu is held.
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{

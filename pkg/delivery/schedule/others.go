@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold adds a stored delivery, or removes it if the State is zero. Call it before Run for each stored delivery, later
-// for the writes of other workers. The delivery keeps its names until the Loop itself works on it. Of two deliveries of
-// a name, the earlier has precedence; id decides between equal times.
+// Hold adds a stored delivery, or removes it if the State is zero: before Run for each stored delivery, later for the
+// writes of other workers. The delivery keeps its names until the Loop itself works on it. Of two deliveries of a name,
+// the earlier has precedence; id decides between equal times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.wakeAll(waited)
 }
 
-// wakeAll is called with mu held.
+// mu is held.
 func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
@@ -44,7 +44,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// updateNames is called with mu held, by the worker of the item or while there is none.
+// mu is held. updateNames is called by the worker of the item or while there is none.
 func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
@@ -123,7 +123,7 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// handedOver reports whether a removal would remove the data of a class in force. mu is held.
+// mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -132,7 +132,7 @@ func (l *Loop) handedOver(i *item) bool {
 	})
 }
 
-// leaving is called with mu held.
+// mu is held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

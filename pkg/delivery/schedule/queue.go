@@ -52,7 +52,6 @@ type queue struct {
 type health int
 
 const (
-	// healthAsked: good health ends the pause.
 	healthAsked health = iota
 	// healthTrusted: good health ended a pause, and no job has succeeded since.
 	healthTrusted
@@ -140,8 +139,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run that began at a revision of the class. pause is set if the provider asks all jobs to wait. worked:
-// the provider made a change or comparison.
+// pause is set if the provider asks all jobs to wait. worked: the provider made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

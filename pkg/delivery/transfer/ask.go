@@ -99,8 +99,8 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts removes the addresses from a connection's error: the local port changes with each question, so a status
-// with the error would be written each time.
+// withoutPorts removes the addresses from a connection's error: the local port differs each time, so a status with the
+// error would be written each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

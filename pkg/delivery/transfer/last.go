@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary, by its name. A secondary restarted from an old disk
-// answers with an earlier serial.
+// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers with an
+// earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
 	last map[string]confirmation
@@ -39,7 +39,6 @@ func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered 
 	c.last[s.Name] = confirmation{s, plan.UID, plan.Zone, answered, time.Now()}
 }
 
-// forgetZone is called before a zone is removed.
 func (c *confirmations) forgetZone(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

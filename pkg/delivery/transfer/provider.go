@@ -21,8 +21,7 @@ import (
 )
 
 // Members are the zones stored as members of a class, served by every primary. A zone is a member from the fence's
-// first intent until its Delivery is deleted. So all primaries serve the same zones, and a fenced worker can neither
-// show nor hide a zone.
+// first intent until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
 type Members interface {
 	// Name returns the name of a member, zero for any other zone.
 	Name(uid string) name.Name
@@ -215,8 +214,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// wait: each secondary is asked until followTimeout is over or it has the serial. A transfer from a signing secondary
-// may take longer.
+// wait: each secondary is asked until followTimeout is over or it has the serial. A transfer from a signer may take
+// longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -288,10 +287,8 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 	return p.findBehind(s, plan, observed)
 }
 
-// reaches reports whether a server has the serial or a later one; 0 is none.
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
-// mayBeAhead reports whether a serial is later than every serial of the zone known here.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))

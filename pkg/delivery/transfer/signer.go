@@ -32,8 +32,8 @@ const (
 )
 
 // The transfers of a zone use at most zonePace octets per second and a fifth of the time, those of a class at most
-// classPace octets per second and the time of two workers. This bounds the load caused by a tenant who writes into a
-// large zone if the signer has no IXFR.
+// classPace octets per second and the time of two workers. This bounds the load by a tenant who writes into a large
+// zone if the signer has no IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
@@ -65,8 +65,7 @@ type signer struct {
 	serial serial.Serial
 	digest digest
 	soa    string
-	// whole: the transfer was full, not incremental.
-	whole bool
+	whole  bool
 	// matches pairs the signer's serials with those of the zone, the newest last.
 	matches []match
 	pace    pace
@@ -248,7 +247,6 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 		z.followChanges(p, plan.UID, until)
 	}
 	if !slices.ContainsFunc(z.versions, func(one version) bool { return one.serial == plan.Serial }) {
-		// The changes up to here are unknown.
 		z.versions = append(z.versions[:0], version{plan.Serial, hashZone(plan)})
 		z.followChanges(p, plan.UID, until)
 	}

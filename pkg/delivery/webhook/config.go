@@ -68,7 +68,6 @@ func New(config Config) (*Provider, error) {
 			fault("hmacAuth: the secret is empty; put one under the key that the class names")
 		}
 	}
-	// Tokens come from files, which end in a newline.
 	config.BearerToken = strings.TrimSpace(config.BearerToken)
 	if strings.IndexFunc(config.BearerToken, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		fault("bearerTokenFrom: the token has octets that a header cannot have")

@@ -54,7 +54,6 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
-// writeAll writes RRsets that failed earlier last (delivery.WriteOrder).
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.order.Failed(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -177,7 +176,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
-		// Strings joined by the protocol are joined on both sides.
 		record, err := protocol.Encode(want)
 		if err != nil || !protocol.Exact(want) {
 			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
@@ -296,7 +294,6 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// listNameServers returns the keys of the addresses of the zone's name servers.
 func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {

@@ -117,7 +117,6 @@ type answered int
 const (
 	no answered = iota
 	yes
-	// notKnown: the RRset is set aside until the server answers.
 	notKnown
 )
 
@@ -225,7 +224,6 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch returns false to ask for single writes.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -298,7 +296,6 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		_, isProtocol, failure := got.readResponse()
 		return w.recordOutcome(ctx, i, failure, isProtocol)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
-		// The server accepted the connection and did not answer, perhaps because of the record.
 		w.silent++
 		return w.recordOutcome(ctx, i, failure, true)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:

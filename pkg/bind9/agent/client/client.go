@@ -111,7 +111,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 		return err
 	}
 	if !speaks.agent {
-		return nil // created in between
+		return nil
 	}
 	config := body.ZoneConfig
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
@@ -127,7 +127,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err := c.sendRequest(ctx, http.MethodPatch, path, change, nil); err != nil {
 		return err
 	}
-	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil) // an error for other differences
+	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
 }
 
 const zonesPath = "/zones"
@@ -155,7 +155,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 	defer leave()
 	if !speaks.agent && !bindcarName.MatchString(showName(zone)) {
-		return nil // no such zone can exist
+		return nil
 	}
 	path := zonePath(zone)
 	if there, err := c.hasZone(ctx, path); err != nil || !there {
@@ -257,7 +257,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait for the rate would exceed maxWait or the end of ctx (C1).
+// waitPace fails at once if the wait would exceed maxWait or the end of ctx (C1).
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)

@@ -36,7 +36,7 @@ func readDialect(health protocol.Health) (dialect, error) {
 		return kubizone, nil
 	}
 	var major, minor, patch uint
-	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch) // 0 if missing
+	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch)
 	switch {
 	case major > 0 || minor >= 9:
 		return bindcar09, nil
@@ -55,7 +55,7 @@ func showName(zone name.Name) string {
 	return strings.TrimSuffix(zone.String(), ".")
 }
 
-// translateZone translates a new zone into the dialect (C3).
+// translateZone keeps promise C3.
 func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (protocol.CreateZone, error) {
 	asked.ZoneName = showName(zone)
 	if d.agent {

@@ -16,7 +16,6 @@ import (
 
 // Signing is the signing state of a zone.
 type Signing struct {
-	// Present: the server has the zone, signed or not.
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
@@ -26,7 +25,7 @@ type Signing struct {
 	DS []protocol.DSRecord
 }
 
-// maxKeys bounds keys and DS of a zone. A rollover has two or three.
+// A rollover has two or three keys.
 const maxKeys = 64
 
 // acquireAgent rejects a bindcar, which does not report the states of keys.
@@ -69,7 +68,7 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS tells named that all servers of the parent have the DS of a key (state protocol.DSPublished), or none has it
+// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or none has it
 // (DSWithdrawn). named measures its delays from this time.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)
@@ -110,8 +109,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes a zone, but not its keys, if isOwner returns true for the keys' owner ("" for keys added by
-// hand).
+// RemoveOwned removes a zone, but not its keys, if isOwner is true for their owner ("" for keys added by hand).
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

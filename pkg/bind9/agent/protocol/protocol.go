@@ -11,7 +11,7 @@ const (
 	Secondary = "secondary"
 )
 
-// SOA is the SOA record of a new primary zone. The agent requires every number; bindcar has defaults.
+// SOA is the SOA of a new primary zone. The agent requires every number; bindcar has defaults.
 type SOA struct {
 	PrimaryNS   string  `json:"primaryNs"`
 	AdminEmail  string  `json:"adminEmail"` // as a name, "hostmaster.example.org."
@@ -121,7 +121,6 @@ type CheckDS struct {
 	DS     string `json:"ds"` // DSPublished or DSWithdrawn
 }
 
-// States of a DS at the parent.
 const (
 	DSPublished = "published"
 	DSWithdrawn = "withdrawn"

@@ -32,7 +32,7 @@ var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-s
 type Failure struct {
 	Command string // first word
 	Err     string // as "not found"
-	Text    string // further text of named, possibly several lines
+	Text    string // further text of named
 }
 
 func (f *Failure) Error() string {
@@ -58,7 +58,7 @@ const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window is the validity of a command. The clocks must differ by less.
+// The clocks must differ by less.
 const window = time.Minute
 
 // Call runs a command and returns named's text (R1). A refusal is a *Failure; after any other error the command may

@@ -18,7 +18,7 @@ const version = 1
 const (
 	// maxMessage is named's limit in octets, maxAnswer ours.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
-	// maxDepth bounds the nesting; named uses two levels.
+	// named uses two levels.
 	maxDepth = 4
 	// macOctets is base64 of the longest hash, padded with zeros.
 	macOctets = 88

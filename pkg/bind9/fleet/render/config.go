@@ -110,7 +110,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf builds a configuration, and keeps the first error. Fields are below spec.config, or begin with "dnssec.".
+// conf keeps the first error. Fields are below spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -257,7 +257,7 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog, or, with signer, of its members. BIND tries the next primary
+// formatPrimaries returns the primaries of a catalog, or with signer those of its members. BIND tries the next primary
 // after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {

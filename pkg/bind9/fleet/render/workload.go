@@ -101,7 +101,7 @@ func (s *Server) TemplateHash() string {
 func hashTemplate(template *coreac.PodTemplateSpecApplyConfiguration) string {
 	text, err := json.Marshal(template)
 	if err != nil {
-		panic(err) // strings and numbers marshal
+		panic(err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
