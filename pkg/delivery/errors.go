@@ -89,7 +89,7 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that no answer has proven the access yet. The text of a wrapping error is for users.
+// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read a wrapping error.
 var ErrNotProven = errors.New("the first zone shows it")
 
 // ErrFenced means that another worker delivers a later plan of the zone.

@@ -26,7 +26,7 @@ type answer struct {
 	update   *pendingUpdate
 	// admitted: a class allows the source.
 	admitted bool
-	// tenant is set if only classes of that tenant allow the source.
+	// tenant is "" if a class of the platform allows the source.
 	tenant string
 
 	// For logs and statistics:

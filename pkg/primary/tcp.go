@@ -107,7 +107,7 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // if only classes of the tenant allow the peer
+	tenant string // if only classes of tenants allow the peer
 	trust  trust
 	place  *slots.Slot
 	idle   time.Duration

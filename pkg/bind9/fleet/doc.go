@@ -9,8 +9,8 @@
 //	F1. Objects are written by server-side apply, and again after a change by another client. An object without a
 //	    difference costs no request.
 //	F2. Objects of other managers or installations are never changed or removed, unless annotated with
-//	    kubi.zone/take-over: the condition Degraded has the reason Foreign. During a take-over the Service always has
-//	    a ready pod.
+//	    kubi.zone/take-over. Otherwise the condition Degraded has the reason Foreign. During a take-over the Service
+//	    always has a ready pod.
 //	F3. A key is generated once: an unreadable Secret is not taken for a missing Secret. Servers accept a new key
 //	    beside the former key until every pod has it.
 //	F4. A configuration that cannot be rendered is not applied: servers keep their last configuration.

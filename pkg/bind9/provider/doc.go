@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package provider delivers the zones of a DNSClass to a fleet of BIND servers (instances), which may change at any
+// Package provider delivers the zones of a DNSClass to a fleet of BIND servers (instances) that may change at any
 // time.
 //
 // Guarantees:

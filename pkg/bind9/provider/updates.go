@@ -23,6 +23,7 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
+// UpdateConfig configures an Updater.
 type UpdateConfig struct {
 	// Instances is that of Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
@@ -224,7 +225,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone sets SOA and name servers, without which BIND loads no zone.
+// makeZone sets SOA and name servers, because BIND loads no zone without.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig

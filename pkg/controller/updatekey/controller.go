@@ -54,7 +54,7 @@ const (
 type Config struct {
 	Primary *primary.Primary
 	Poster  *Poster
-	// The caller starts Keys.
+	// Keys are started by the caller.
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets class.Secrets

@@ -62,6 +62,7 @@ type Claims struct {
 	Replaced, HandedOver bool
 }
 
+// Facts is the input of Next beside the Memory.
 type Facts struct {
 	// Now is the end of the last call.
 	Began, Now time.Time

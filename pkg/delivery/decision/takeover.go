@@ -19,7 +19,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 		return Action{}, true
 	}
 	if m.State.Intent == nil && m.takeover.idleHolder == intent.Holder {
-		// The other worker had nothing to deliver when this process began, so no call is in flight.
+		// The other worker had nothing to deliver when this process began, and has stopped: no call is in flight.
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed after %s, which has stopped, confirmed it",
 			intent.Holder)}, false
 	}

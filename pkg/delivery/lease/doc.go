@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lease lets a single worker at a time write a delivery (one zone in one class), in the store and at the
+// Package lease lets a single worker at a time write a delivery (a zone in a class), in the store and at the
 // provider. Before its first write at the provider, a worker records an intent, with the RRsets possibly left half
 // written. The fence checks that intent before each further write. A worker that confirmed the last serial checks its
 // confirmation instead.

@@ -18,7 +18,7 @@ import (
 // stall bounds the time without a call of the fence.
 const stall = 5 * time.Minute
 
-// ErrConflict means that the state has changed since it was loaded. The store is unchanged.
+// ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
 // Store keeps states. It is safe for concurrent use with different Keys.
@@ -149,7 +149,7 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a state. It retries after a conflict with another kind of write, such as of labels. A conflict with
+// SaveState stores a state, and retries after a conflict with another kind of write, such as of labels. A conflict with
 // another worker's write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store

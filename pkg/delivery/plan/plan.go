@@ -27,7 +27,7 @@ type Source struct {
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's settled content, or that at zone.Frozen; nil for none.
+// FindDeliverable returns the zone's settled content, or the content at zone.Frozen; nil for none.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -222,7 +222,7 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 }
 
 // PlanRemoval returns the plan to remove the zone in the state. Without a snapshot of that name the plan has only the
-// RRsets in left and in the intent; the provider adds those that it knows to be ours.
+// RRsets in left and in the intent; the provider adds RRsets known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

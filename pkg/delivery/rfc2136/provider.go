@@ -36,7 +36,7 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider writes zones to one server.
+// Provider writes zones to a server.
 type Provider struct {
 	config Config
 

@@ -166,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// No event reports the failure, because it is not the provider's.
+// No event reports the failure, because the provider is not at fault.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return

@@ -53,7 +53,7 @@ type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of the Loop. It must be safe for concurrent use.
+// Metrics counts the work of the Loop. Implementations must be safe for concurrent use.
 type Metrics interface {
 	Called(call Call)
 	// Delivered records a confirmed serial, and the time since the Loop saw its first change.

@@ -172,7 +172,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. It returns false while the class has a zone, or is removing one.
+// RemoveClass forgets a class. It returns false while the class has a zone, or removes a zone.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

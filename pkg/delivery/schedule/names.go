@@ -14,7 +14,8 @@ import (
 )
 
 // names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. A
-// provider has one zone of a name for all views, so two deliveries would mix their records (H7). Guarded by Loop.mu.
+// provider has a single zone of a name for all views, so two deliveries would mix their records (H7). Guarded by
+// Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence: the first may deliver. The others had the name before this process began.

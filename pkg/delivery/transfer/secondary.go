@@ -18,7 +18,7 @@ type Secondary struct {
 	// Key signs questions and answers; nil for unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which it
+	// Signs: the secondary signs the zone, with own serials. Signer names the signing secondary from which it
 	// transfers; empty for our primaries.
 	Signs  bool
 	Signer string

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Client calls the agent of one server. It is safe for concurrent use.
+// Client calls the agent of a server. Clients are safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
@@ -67,7 +67,7 @@ type Error struct {
 	// Status is that of the answer, 0 without an answer.
 	Status  int
 	Message string
-	// RetryAfter is the pause that the server or its rate demands.
+	// RetryAfter is the pause that the server or the rate demands.
 	RetryAfter time.Duration
 	// Unsupported: the dialect cannot express the request.
 	Unsupported bool

@@ -27,7 +27,7 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group of servers, which sign with Key. Servers and the hidden primary read keys
+// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys
 // at different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key
 // Former; Former is removed.
 type TransferKeys struct {

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// user is the UID of both containers, which both write zone files.
+	// user is the UID of both containers, as both write zone files.
 	user = 101
 	// drainSeconds is how long a stopping pod still answers its clients.
 	drainSeconds       = 5
@@ -250,7 +250,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// listVolumes puts configuration and keys into one volume, which is updated without a restart.
+// listVolumes puts configuration and keys into one volume, updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
