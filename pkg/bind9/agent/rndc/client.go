@@ -58,7 +58,7 @@ const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// The clocks must differ by less.
+// The clocks must differ by less than window.
 const window = time.Minute
 
 // Call runs a command and returns named's text (R1). A refusal is a *Failure; after any other error the command may
