@@ -15,9 +15,9 @@ const MaxTTL = 1<<31 - 1
 // TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
 // differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. No RRset has the zero value.
 type TTL struct {
-	// Inherit: a value takes the zone's ttl.
+	// Inherit is true if a value takes the zone's ttl.
 	Inherit bool
-	// Explicit: a value has a ttl. Seconds is the smallest, else 0.
+	// Explicit is true if a value has a ttl. Seconds is then the smallest.
 	Explicit bool
 	Seconds  uint32
 }
