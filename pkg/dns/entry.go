@@ -13,7 +13,6 @@ import (
 
 // Entry is a published record of class IN (S5.5). Entries that differ only in TTL are the same record.
 type Entry struct {
-	// Name is canonical and absolute.
 	Name name.Name
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
@@ -22,7 +21,7 @@ type Entry struct {
 	Data string
 }
 
-// String returns a master file's line (RFC 1035 §5.1), tab separated, without newline.
+// String returns a line of a master file (RFC 1035 §5.1), tab separated, without newline.
 func (e Entry) String() string {
 	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
 }
@@ -41,7 +40,7 @@ func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	return append(line, data...)
 }
 
-// Change is the difference between two serials of a zone, without the SOA.
+// Change is the difference between two serials, without the SOA.
 type Change struct {
 	From, To       serial.Serial
 	Removed, Added []Entry

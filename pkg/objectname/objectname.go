@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// maxObjectName is the limit of an RFC 1123 subdomain.
 	maxObjectName = 253
-	// digestLength is in hexadecimal digits: 40 bits.
+	// digestLength is in hexadecimal digits.
 	digestLength = 10
 )
 
@@ -42,7 +41,7 @@ func OfZone(fqdn name.Name, view string) [2]string {
 //
 // The readable name is used only if owner and type can be parsed from it: the owner's labels are valid in an object
 // name, no label but the last ends in "-" and a type, and the first is not a word for "@" or "*". All other names get a
-// digest, which makes them unique (L5).
+// digest (L5).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
@@ -73,7 +72,6 @@ func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
-// externalPrefix begins names of Records for endpoints of external-dns.
 const externalPrefix = "ext--"
 
 // OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the zone

@@ -91,11 +91,10 @@ func Messages(all []Refusal) string {
 	return strings.Join(texts, "; ")
 }
 
-// rulePrefix begins the type of a cause with a rule.
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds, for each cause of an answer, a cause with the rule. Without causes, the message becomes the first. ""
-// adds nothing.
+// AddRule adds, for each cause of an answer, a cause with the rule, if any. Without causes, the message becomes the
+// first.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -171,7 +170,7 @@ func cutIndex(path, list string) (index int, field string) {
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts the rule, as S5.14, before a text; "" for none.
+// Warning puts the rule, as S5.14 or "", before a text.
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -193,7 +192,6 @@ func CutWarning(warning string) (item int, rule, text string) {
 	return item, "", text
 }
 
-// ruleEnd follows the rule of a Warning.
 const ruleEnd = ": "
 
 func isRule(text string) bool {

@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	// answerTimeout bounds the wait for an answer.
 	answerTimeout = 2 * time.Second
 	attempts      = 3
 	// payload is the largest unfragmented answer, in octets.

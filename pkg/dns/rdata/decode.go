@@ -139,8 +139,8 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	return text
 }
 
-// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets. The length of
-// a name includes the root, not the mark.
+// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets. The mark does
+// not count towards the length of a name.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

@@ -6,8 +6,8 @@
 //
 // Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
 // the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type alone
-// determines the names in a value, never a search in the text. (4) Nothing is dropped or truncated without an error,
-// which names the correction. (5) No input panics.
+// determines the names in a value. (4) Nothing is dropped or truncated without an error, which names the correction.
+// (5) No input panics.
 //
 // Out of scope: owners, TTLs, RRsets, zones, and conflicts between records.
 //

@@ -37,7 +37,7 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	if err != nil || altitude < -locSeaLevel || altitude > 1<<32-1-locSeaLevel {
 		return nil, fmt.Errorf("altitude %s: write metres from -100000.00 to 42849672.95", quote(fields[0].text))
 	}
-	sizes := [3]byte{0x12, 0x16, 0x13} // 1m, 10000m, 10m: the defaults of RFC 1876 §3
+	sizes := [3]byte{0x12, 0x16, 0x13} // the defaults of RFC 1876 §3
 	for i, f := range fields[1:] {
 		if sizes[i], err = locSize(f.text); err != nil {
 			return nil, err

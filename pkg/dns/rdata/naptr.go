@@ -38,8 +38,7 @@ func checkSubstitution(text []byte) error {
 	return nil
 }
 
-// splitSubstitution returns expression, replacement and flags, and the highest reference in the replacement, 0 for
-// none.
+// splitSubstitution also returns the highest reference in the replacement, 0 for none.
 func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) {
 	part, delimiter := 0, text[0]
 	for i := 1; i < len(text); i++ {
@@ -97,7 +96,7 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
-// readSequence reads up to the end, "|" or ")". Empty is an error.
+// readSequence reads up to the end, "|" or ")".
 func (e *expression) readSequence(depth int) error {
 	if e.endsSequence() {
 		return errors.New("an empty alternative or expression; write what it should match")
@@ -200,7 +199,7 @@ func (e *expression) readBracket() error {
 			}
 			e.rest, ranged = e.rest[3:], true
 		case e.rest[0] == '-' && !first && (ranged || !strings.HasPrefix(e.rest, "-]")):
-			return bad // undefined in POSIX, as in a-z- and [:digit:]-z, and partly rejected by BIND
+			return bad // undefined in POSIX, and partly rejected by BIND
 		default:
 			e.rest = e.rest[1:]
 		}

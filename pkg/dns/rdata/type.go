@@ -58,7 +58,7 @@ const (
 	CAA        Type = 257
 )
 
-// Types that this code names, but no Record has. ParseType returns all others.
+// Types that this code names, but no Record has.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46
@@ -102,7 +102,6 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers are read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
@@ -144,8 +143,8 @@ func ParseType(text string) (Type, error) {
 // Single reports whether a name may have only one value: servers reject a zone with two (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
-// BySigner reports whether a signing server makes such records itself. A signed zone equals the unsigned zone in all
-// other types. DS is the parent's data. BIND uses type 65534 for pending signatures.
+// BySigner reports whether a signing server makes such records itself. In all other types, DS included, a signed zone
+// equals the unsigned zone. BIND uses type 65534 for pending signatures.
 func (t Type) BySigner() bool {
 	switch t {
 	case DNSKEY, RRSIG, NSEC, NSEC3, NSEC3PARAM, CDS, CDNSKEY, ZONEMD, 65534:
@@ -154,7 +153,7 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// upperASCII changes only ASCII, as strings.ToUpper maps "ſrv" to "SRV".
+// upperASCII changes only ASCII: strings.ToUpper maps "ſrv" to "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {
