@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the changed entries (resource records) between before and after, the snapshots around step,
-// including changed TTLs and spec.nameServers. After a change of the fqdn or of the zone's TTL all entries are
-// compared; any other step costs its own size. Lists are in canonical order, without the SOA.
+// StepChange returns the changed entries (resource records) between before and after, the snapshots around step, those
+// of changed TTLs and spec.nameServers included, in canonical order, without the SOA. Its cost grows with the step;
+// after a change of the fqdn or of the zone's TTL, with the zone.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

@@ -25,8 +25,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns a zone's newest snapshot once its N is at least atLeast. It also waits for a missing zone. The error
-// is ctx's, or ErrGone if the zone is removed.
+// Wait returns a zone's newest snapshot once its N is at least atLeast. It also waits for a missing zone. The error is
+// ctx's, or ErrGone if the zone is removed.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()

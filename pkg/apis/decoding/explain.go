@@ -66,12 +66,11 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 	return object, kind, err
 }
 
-// fault is a field with an unsuitable value.
 type fault struct{ field, detail string }
 
 func (f fault) Error() string { return cmp.Or(f.field, "the body") + ": " + f.detail }
 
-// Read decodes JSON or YAML, and keeps the form of numbers. nil: other text.
+// Read decodes JSON or YAML, and keeps the form of numbers. The result is nil for other text.
 func Read(text []byte) (value any) {
 	if !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the server's decoder has the error

@@ -38,7 +38,7 @@ type Feed struct {
 	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings; listed: the present listing has ended.
+	// listing numbers the source's listings. listed is true after the end of the present listing.
 	listing         int
 	listed          bool
 	pending, frozen int
@@ -67,8 +67,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing; the source calls Base for each zone, then EndListing. If stay, a feed in sync with
-// frozen zones stays in sync, as the source only retries their proofs.
+// BeginListing begins a listing; the source calls Base for each zone, then EndListing. If stay is true, the source only
+// retries proofs of frozen zones, and a feed in sync stays in sync.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -104,8 +104,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 }
 
 // Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a zone
-// that the transaction creates. Transactions of frozen zones are skipped, as their result is unknown. After an error
-// the zone is frozen, or must be read again. After ctx ends nothing is applied.
+// that the transaction creates. Transactions of frozen zones are skipped. After an error the zone is frozen, or must be
+// read again. After ctx ends nothing is applied.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -171,8 +171,7 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
-// there. After an error a pending zone stays pending. No other zone becomes pending, so a zone that was in the Set or
-// frozen does not end the sync.
+// there. After an error only a pending zone is pending: a zone that was in the Set or frozen does not end the sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -187,8 +186,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone freezes a zone, and drops its proof in flight, which is of an earlier state and must not unfreeze the
-// zone.
+// freezeZone also drops a proof in flight: a proof of an earlier state must not unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -203,7 +201,6 @@ func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	f.checkSync()
 }
 
-// unfreezeZone: the zone is proven or gone.
 func (f *Feed) unfreezeZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil

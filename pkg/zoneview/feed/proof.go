@@ -22,17 +22,16 @@ type Base struct {
 	// snapshot (S7.2, S7.5); without steps, it is unknown.
 	Settled bool
 	Since   []content.Step
-	// Final freezes the zone if the proof fails, as another read would return the same.
+	// Final freezes the zone if the proof fails: another read would return the same.
 	Final bool
 }
 
-// Proof is the proof of a base.
 type Proof struct {
 	feed *Feed
 	key  string
 	zone *zone
 	base Base
-	// held: the Set has this state already, so no transaction waits.
+	// held is true if the Set has this state already, so that no transaction waits.
 	held    bool
 	waiting []content.Transaction
 }
@@ -96,8 +95,8 @@ func (p *Proof) isOvertaken() bool {
 	return p.zone.proof != p
 }
 
-// finishProof puts the zone into the Set and applies the waiting transactions, or freezes the zone if the proof failed
-// and the base is final. delivered is the settled snapshot, an earlier one if the zone is unsettled, or nil if unknown.
+// finishProof freezes the zone if the proof failed and the base is final. delivered is the settled snapshot, an earlier
+// one if the zone is unsettled, or nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()
@@ -105,7 +104,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	if z.proof != p {
 		return context.Cause(ctx)
 	}
-	z.proof = nil // also after the end of ctx: an absent source must not keep the content in memory
+	z.proof = nil // also after the end of ctx: an absent source must not keep the content
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

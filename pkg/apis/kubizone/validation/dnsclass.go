@@ -38,8 +38,8 @@ const (
 	// MinDriftInterval and MaxDriftInterval bound driftInterval.
 	MinDriftInterval = time.Minute
 	MaxDriftInterval = 7 * 24 * time.Hour
-	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls
-	// can no longer arrive before it repeats its last writes.
+	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls can
+	// no longer arrive before it repeats its last writes.
 	MaxWebhookTimeout    = 30
 	maxRequestsPerSecond = 10_000
 	// maxInstanceSelections bounds the selectors of a class, maxInstanceNamespaces the namespaces of each.
@@ -126,11 +126,11 @@ type providerRules struct {
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
 	// warn, if not nil, returns warnings about the block.
 	warn func(spec *v1alpha1.DNSClassSpec) []string
-	// server returns the server to which the class writes, or is nil if servers fetch.
+	// server returns the server to which the class writes; nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
-// providers has a row for each of class.Providers, as a test checks.
+// providers has a row for each of class.Providers.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
@@ -448,7 +448,6 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
-// validateServerURL returns true for https.
 func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
@@ -521,7 +520,6 @@ func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// checkCABundle returns the fault of PEM certificates, or "".
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)

@@ -19,7 +19,7 @@ import (
 // A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
 
 // RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14), without other objects. Data
-// is compared as written, as every write comes here.
+// is compared as written.
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -221,7 +221,6 @@ const (
 	maxTTL = 30 * 86400
 )
 
-// ttlWarnings warns of a TTL, citing rule.
 func ttlWarnings(ttl *int32, rule string) []string {
 	switch {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
@@ -262,8 +261,8 @@ func zoneNameFault(text string) string {
 // publicTops are top-level domains besides those of countries.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
-// written are networks whose reverse zones are often written in the order of an address. Their reverse zones belong to
-// no public network.
+// written are networks whose reverse zones are often written in the order of an address. These zones belong to no
+// public network.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
@@ -288,7 +287,6 @@ func forwardFault(labels []string) string {
 		reverseZone(octets), forward)
 }
 
-// networkOf returns the address that begins with the octets.
 func networkOf(octets []byte) netip.Addr {
 	var all [4]byte
 	copy(all[:], octets)
@@ -314,7 +312,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault finds a contact in the form of a name relative to the zone (zero: unknown).
+// contactFault finds a contact in the form of a name relative to the zone, zero if unknown.
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

@@ -168,8 +168,7 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds allows an absent value, which has a default or is inherited. The type int32 keeps the number within
-// RFC 2181 §8.
+// validateSeconds allows an absent value. The type int32 keeps the number within RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil

@@ -15,8 +15,8 @@ import (
 )
 
 // Limits of an object in octets of its stored protobuf form with managedFields (S5.10). Each write of a Record also
-// writes its Zone, and etcd's log and every server keep both for a while, so the size bounds the cost of a small write
-// for all tenants.
+// writes its Zone, and etcd's log and every server keep both for a while: the size bounds the cost of a small write for
+// all tenants.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
@@ -116,7 +116,7 @@ func validateStatusSize(after, before partSizes) field.ErrorList {
 		"shorten the messages of its conditions, or let fewer field managers write it")
 }
 
-// Limits of the status, which is written with every change of content (S6.13).
+// Limits of the status, written with every change of content (S6.13).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

@@ -34,7 +34,7 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
-// timerWarnings warns of small SOA timers, with which secondaries query all the time, or soon cease to serve.
+// timerWarnings warns of small SOA timers: secondaries query all the time, or soon cease to serve.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -205,7 +205,6 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	return warnings
 }
 
-// knownName returns the absolute name of an object, or zero if unknown.
 func knownName(domainName, fqdn string) name.Name {
 	if name.IsAbsolute(domainName) {
 		n, _ := name.Parse(domainName)

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone, as every decision in a zone reads the rules.
+// Limits of a Zone. Every decision in a zone reads the rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
@@ -117,7 +117,6 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow checks the annotation that ends withdrawal periods (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -153,7 +152,6 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules checks S4.2–S4.6 without other objects.
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {

@@ -30,8 +30,8 @@ const (
 	// firstPause doubles with each failure of a zone, up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, a zone's failures are logged, and a failed proof freezes the zone. Earlier ones are
-	// expected of a restarting server.
+	// After quietFailures in a row, failures of a zone are logged, and a failed proof freezes the zone. A restarting
+	// server causes earlier failures.
 	quietFailures = 3
 )
 
@@ -39,8 +39,7 @@ const (
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1. Do not limit its queries per second: parallel is the limit.
 	Client rest.Interface
-	// Zones is the informer, which the caller starts. Only names, labels and status are read: a transform may drop the
-	// rest.
+	// Zones is the informer, which the caller starts. Only names, labels and status are read.
 	Zones informers.ZoneInformer
 	// Set is written by this source alone.
 	Set *zoneview.Set
@@ -102,7 +101,6 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 // Look checks a zone again after a change of Interest.
 func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
 
-// enqueue merges events during a read to a single further read.
 func (s *Source) enqueue(object any, first bool) {
 	zone, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 	trimmed = "trimmed"
 )
 
-// wantedZone returns the Zone, or nil if not wanted in the Set.
+// wantedZone returns nil if the Zone is not wanted in the Set.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -102,8 +102,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone reads a whole zone at its settled serial and puts it, proven, into the Set. During the proof it reads
-// further steps: the server keeps a busy zone's steps only for seconds.
+// readZone puts a whole zone at its settled serial, proven, into the Set. During the proof it reads further steps (see
+// keepUp).
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 			return err
 		}
 		if now == nil || now.UID != zone.UID {
-			return nil // The event is in the queue.
+			return nil // the event is in the queue
 		}
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
