@@ -17,7 +17,7 @@ type Entry struct {
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is in presentation format with absolute names, as from rdata.Value.Resolve.
+	// Data is in presentation format with absolute names.
 	Data string
 }
 
@@ -47,6 +47,5 @@ type Change struct {
 }
 
 // UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have had the zone once. Until
-// then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4),
-// and BIND warns of unknown records.
+// then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4).
 const UnconfirmedTTL = 1

@@ -23,8 +23,8 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the present cut until the hold of h's zone ends (S7.8), because that cut
-// leads resolvers to the delivered content.
+// KeepsCut reports whether the parent keeps the present cut, which leads resolvers to the delivered content, until the
+// hold of h's zone ends (S7.8).
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 // CountedBy reports whether parent counts the cut of h's zone.
@@ -32,7 +32,7 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS replaces the DS in a copy of c, at the TTL of the NS. Without NS there is no DS.
+// withDS gives the DS the TTL of the NS. Without NS there is no DS.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

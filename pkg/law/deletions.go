@@ -11,10 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone is held, so that changes are not delivered, when its own namespace removes too many RRsets (S7.5): the RRsets
-// that it added, less those removed, are compared with the least number of earlier ten-minute periods. Younger RRsets,
-// such as challenges, do not count, because a hold stops the zone for all namespaces; a Warning tells of their removal
-// (Young). The last apex NS counts at any age (S7.6): name servers refuse a zone without NS.
+// A zone is held when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6). The RRsets that
+// this namespace added, less those removed, are compared with the least number of earlier ten-minute periods. Younger
+// RRsets, such as challenges, do not count, because a hold stops the zone for all namespaces.
 
 const (
 	periodSeconds = 600
@@ -72,7 +71,6 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// heldAgainst prefers a hold against a stock with too many removals to one for the last apex NS.
 func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -139,7 +137,7 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold ends the hold. The parent then counts the cut that waited for this (S7.8).
+// endHold also has the parent count the cut that waited for this (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)

@@ -61,8 +61,8 @@ type Outstanding struct {
 }
 
 type Deliverable struct {
-	// Unsettled is the beginning (unix seconds) of the present series of cascades: a series must not delay delivery
-	// longer than a single cascade may (S7.2).
+	// Unsettled is the beginning (unix seconds) of the present series of cascades, which must not delay delivery longer
+	// than a single cascade may (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
 	// Waived is the time (unix seconds) until which other namespaces' cascades do not unsettle the zone (S7.2).
 	Waived int64 `json:"waived,omitempty"`
@@ -109,8 +109,8 @@ type Origin struct {
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here. The enclosing zone is not among them: it
-// exists, or has a cascade of its own.
+// Origins returns the removed zones whose records are on their way here, but for the enclosing zone, which exists or
+// has a cascade of its own.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -136,9 +136,6 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	}
 	return &out
 }
-
-// Moving names are locked from the first write until the last Record has come (S2.10), so no decision foresees Records
-// on their way.
 
 // HasLocked reports whether n is at, below or above a locked name.
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }

@@ -55,7 +55,7 @@ type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut has the values of children's cuts (S6.3), without sizes. A moving record and a cut may give the same RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims counts the records with this base name (S4.7). It is here, as Named, because every decision reads the
+	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
 	// owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
@@ -123,7 +123,6 @@ type Member struct {
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
-	// Names counts those with data of records.
 	Names  int
 	Claims []Claim
 	// Named counts the names with Naming, NamedFor by namespace.

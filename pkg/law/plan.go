@@ -23,11 +23,10 @@ type Outcome struct {
 // Plan is the set of writes of a decision: the request's object, Writes, and the zone's object. Nil fields write
 // nothing, but a nil Record or Delegation means deletion.
 type Plan struct {
-	Record *Placement
-	Zone   *ZoneChange
-	Writes []Write
-	Work   *Work
-	// PendingCuts name children whose cuts the parents must count again.
+	Record      *Placement
+	Zone        *ZoneChange
+	Writes      []Write
+	Work        *Work
 	PendingCuts []PendingCut
 	// Orphan has the index keys of a waiting record or pending zone, OrphanBefore the former keys.
 	Orphan, OrphanBefore *Waiting
@@ -39,7 +38,6 @@ type Plan struct {
 
 // Warning is a warning to the client.
 type Warning struct {
-	// Rule is a number in docs/semantics.md, as S5.14, or "".
 	Rule string
 	// Reason is set if another write may resolve the warning.
 	Reason, Text string
@@ -74,8 +72,7 @@ type Placement struct {
 	Message   string
 	// HasClass is Zone.HasClass. Served is true if the zone is Served, and settled with the record.
 	HasClass, Served bool
-	// Stays is true if only the record's status changes.
-	Stays bool
+	Stays            bool
 	// EndsAt estimates the end of the record's period, unix seconds; 0 for none (S2.12).
 	EndsAt int64
 }

@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// The holder of a host serves the clients of records that lead there. So an Event tells when a tenant claims a name to
-// which own records lead (S4.26).
+// The holder of a host serves the clients of records that lead there (S4.26).
 
 // PointerTypes lead clients to a host.
 var PointerTypes = []rdata.Type{rdata.CNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.SVCB, rdata.HTTPS}

@@ -3,11 +3,10 @@
 
 package law
 
-// Data that a zone's rules no longer allow stays for the withdrawalGracePeriod (S2.5, S3.6). Only the time in which
-// servers run counts: a clock that jumps ends nothing.
+// Only the time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
 //
 // An ended zone keeps its uid, a part of its internal keys. So no rule recreates the zone until the cascade has purged
-// these keys. Owners and journal stay until Delivery has withdrawn the zone.
+// them. Owners and journal stay until Delivery has withdrawn the zone.
 
 // Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
 type Withdrawal struct {
@@ -21,7 +20,7 @@ type Withdrawal struct {
 	// Now is true if own ends the period at once.
 	Now bool `json:"now,omitempty"`
 	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. Under
-	// other rules nothing is withdrawn: each change of rules has all data of the namespace decided again.
+	// other rules nothing is withdrawn: a change of rules has all data of the namespace decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
@@ -32,7 +31,7 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
-// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data, so a change
+// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data, which
 // prolongs a period once at most.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)

@@ -70,9 +70,8 @@ type Work struct {
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
-	// Runner is the server of a longer work.
-	Runner string `json:"runner,omitempty"`
-	// Cursor is the progress, from which another server can go on.
+	Runner  string `json:"runner,omitempty"`
+	// Cursor is the progress: another server can go on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 

@@ -28,8 +28,7 @@ type ZoneSettings struct {
 	MinimumSerial *uint32
 	Terminating   bool
 	// Grace is the withdrawalGracePeriod in seconds (S3.6).
-	Grace int64
-	// HasClass: the object names a class.
+	Grace    int64
 	HasClass bool
 	// MaxDeletePercent is the share of RRsets that own may remove at once, Publish the serial in
 	// kubi.zone/publish-deletions (S7.5).
@@ -41,8 +40,8 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules are the settings that decisions about records and zones read. A change has these decided again
-// (ChangedRules, S2.5), so a new setting for such a decision belongs here.
+// ZoneRules are the settings that decisions about records and zones read. Their change has these decided again
+// (ChangedRules, S2.5): a new setting for such a decision belongs here.
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
@@ -77,9 +76,8 @@ type Zone struct {
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
-	// Rows and RRsets count the data of records and cuts.
-	Rows, RRsets int
-	Deletions    Deletions
+	Rows, RRsets  int
+	Deletions     Deletions
 
 	// given are the rules of Delegations, set by RuledFor.
 	given []rules.Rule
@@ -114,7 +112,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone belongs to the namespace, or has a rule for it. To others the zone is absent (S2.3).
+// knownTo reports whether the zone has a rule for the namespace, or is its own. To others it is absent (S2.3).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -249,8 +247,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations have a key for each namespace (S4.3), so a decision reads a single key. The keys change only
-// with the Zone object (I5).
+// Rules of Delegations have a key for each namespace (S4.3), which changes only with the Zone object (I5).
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {

@@ -15,8 +15,7 @@ import (
 
 const (
 	maxObjectName = 253
-	// digestLength is in hexadecimal digits.
-	digestLength = 10
+	digestLength  = 10
 )
 
 var (
@@ -74,8 +73,7 @@ func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 
 const externalPrefix = "ext--"
 
-// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the zone
-// is unknown.
+// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }
@@ -88,7 +86,6 @@ func ofOther(prefix string, owner name.Rel, t rdata.Type, zone string) string {
 	return text
 }
 
-// joinLabels joins labels. The text is exact if the labels can be parsed from it.
 func joinLabels(labels []string, none string) (text string, exact bool) {
 	if len(labels) == 0 {
 		return none, true
@@ -115,7 +112,6 @@ func joinLabels(labels []string, none string) (text string, exact bool) {
 	return strings.Join(words, "."), exact
 }
 
-// cutToFit cuts text to a valid object name with suffix, which must leave room.
 func cutToFit(text, suffix string) string {
 	if longest := maxObjectName - len(suffix); longest < len(text) {
 		text = text[:longest]

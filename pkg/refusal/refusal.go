@@ -18,7 +18,7 @@ import (
 
 // Refusal is a reason why a request is refused.
 type Refusal struct {
-	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite; -1 for none.
+	// Item and Prerequisite are the indexes of these in a ChangeSet; -1 for none.
 	Item, Prerequisite int
 	// Field is the path in the request's object, or in the Record of an item; "" for the whole.
 	Field string
@@ -155,7 +155,6 @@ const items, prerequisites = "items", "prerequisites"
 // ItemPath returns the path of an item of a ChangeSet.
 func ItemPath(index int) *field.Path { return field.NewPath("spec", items).Index(index) }
 
-// cutIndex returns index and field of the path spec.LIST[INDEX].FIELD; -1 and the whole path for others.
 func cutIndex(path, list string) (index int, field string) {
 	rest, ok := strings.CutPrefix(path, "spec."+list+"[")
 	number, field, closed := strings.Cut(rest, "]")

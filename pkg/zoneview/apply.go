@@ -124,7 +124,6 @@ func valueOf(ttl *content.TTL) (value content.TTL) {
 	return value
 }
 
-// editRRsets checks each change against s.
 func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
 	edited := map[key]*content.RRset{}
 	at := func(owner name.Rel, t rdata.Type) *content.RRset {

@@ -189,8 +189,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps and drops the oldest beyond the bounds. Slices of readers stay valid. Above Octets, an eighth
-// more is dropped, to keep copies rare.
+// keepSteps appends steps and drops the oldest beyond the bounds, an eighth more above Octets, to keep copies rare.
+// Slices of readers stay valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -214,8 +214,8 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 
 const ageEvery = 3600
 
-// boundSteps drops steps too old relative to now, the time of the newest step. Beyond Total it drops the oldest of all
-// zones, and an eighth more, so few steps search all zones.
+// boundSteps drops steps too old relative to now, the time of the newest step, and beyond Total the oldest of all
+// zones. An eighth more goes, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -361,7 +361,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name has the name: another zone has given it up in an unsettled step.
+			// The last zone to settle under a name has it: the other has given it up in an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -472,13 +472,12 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 	until = cmp.Or(until, h.newest.serial)
-	// position returns the number of steps that lead to a serial, -1 if unknown. Serials do not repeat within the kept
-	// steps (S6.8), but wrap.
+	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat within the kept steps
+	// (S6.8), but wrap.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
 		}
-		// A zone's first step starts from no serial.
 		return slices.IndexFunc(h.steps, func(step content.Step) bool { return step.From == sn && !step.Creates() })
 	}
 	from, to := position(since), position(until)

@@ -57,7 +57,7 @@ func newTree() *btree.BTreeG[*content.RRset] {
 }
 
 // ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not match its state.
-// Nothing was changed. Put a listing.
+// Put a listing then.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
@@ -106,11 +106,10 @@ func (s *Snapshot) Len() int { return s.rows }
 // EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements per Update, at 9 µs each.
+// proveChunk is the number of elements per Update.
 const proveChunk = 1024
 
-// Prove computes the content state from all rows and explicit TTLs, on all processors, and fails if the result is not
-// State.
+// Prove computes the content state from all rows and explicit TTLs, and fails if the result is not State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -152,7 +151,6 @@ const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader of a single name must not pay for more.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
@@ -305,7 +303,6 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	return types
 }
 
-// firstServer returns the first apex NS in canonical order, or "".
 func (s *Snapshot) firstServer() string {
 	if servers := s.lookup(name.Apex, rdata.NS); len(servers) > 0 {
 		return servers[0].Data

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// waiters are the callers of Wait for a zone. They share a channel, closed at the next change. The last to return
-// removes the entry.
+// waiters are the callers of Wait for a zone. They share a channel, closed at the next change.
 type waiters struct {
 	changed chan struct{}
 	count   int

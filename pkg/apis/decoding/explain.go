@@ -117,7 +117,7 @@ func Explain(value any, of reflect.Type, path string, strict bool) (faults []err
 	return faults[:min(len(faults), most)]
 }
 
-// kinds maps the Go types of Read's values to words; wants maps the kind or type of a field to the accepted values.
+// kinds has words for the Go types of Read's values, wants the accepted values by kind or type of a field.
 var (
 	kinds = map[string]string{"bool": "bool", "string": "string", "json.Number": "number", "[]interface {}": "list",
 		"map[string]interface {}": "object"}
@@ -128,7 +128,6 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of a field by JSON name, or nil and the reason.
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""

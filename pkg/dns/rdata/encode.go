@@ -21,8 +21,8 @@ import (
 // noMark is for a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of one octet (the mark) to end relative names in wire format, and this octet, absent from
-// the text, raw or escaped. By the mark decodeWire tells relative names from strings.
+// chooseMark returns a label of one octet (the mark) to end relative names in wire format, absent from the text, raw or
+// escaped. By the mark decodeWire tells relative names from strings.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil

@@ -186,7 +186,6 @@ func formatOf(t Type) *format {
 	return nil
 }
 
-// hasNames reports whether values may depend on an origin.
 func (f *format) hasNames() bool { return f != nil && (f.names != 0 || f.gateway) }
 
 func (f *format) isName(i int, tokens []token) bool {

@@ -107,7 +107,6 @@ func locSize(text string) (byte, error) {
 	return byte(cm)<<4 | byte(exponent), nil
 }
 
-// locDecimal parses a decimal number as a multiple of 10^-decimals.
 func locDecimal(text string, decimals int) (int64, error) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	negative := strings.HasPrefix(whole, "-")

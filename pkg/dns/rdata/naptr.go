@@ -38,7 +38,6 @@ func checkSubstitution(text []byte) error {
 	return nil
 }
 
-// splitSubstitution also returns the highest reference in the replacement, 0 for none.
 func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) {
 	part, delimiter := 0, text[0]
 	for i := 1; i < len(text); i++ {
@@ -143,7 +142,6 @@ func (e *expression) readSequence(depth int) error {
 
 func (e *expression) endsSequence() bool { return e.rest == "" || e.rest[0] == '|' || e.rest[0] == ')' }
 
-// readRepetition reads at most one of * + ? {n} {n,} {n,m}.
 func (e *expression) readRepetition() error {
 	if e.rest == "" {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// maxValue bounds a value on the wire, in octets (S5.8).
 const maxValue = 4096
 
 type token struct {

@@ -140,7 +140,7 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports whether a name may have only one value: servers reject a zone with two (S5.6).
+// Single reports whether a name may have only one value (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
 // BySigner reports whether a signing server makes such records itself. In all other types, DS included, a signed zone

@@ -121,7 +121,6 @@ func ParseWire(t Type, wire []byte) (Value, error) {
 	return Value{t, string(canonical)}, nil
 }
 
-// readWire appends the canonical text of wire, and checks wire by the rules of from.
 func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
 	if limit := from.limit(); len(wire) > limit {
 		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
@@ -190,7 +189,7 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns another tool's value with absolute names. In text every name is complete, with or without the last
+// Absolute returns another tool's value with absolute names. Every name in text is complete, with or without the last
 // dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)

@@ -159,7 +159,7 @@ func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// decodeWire appends the canonical text of wire, and checks the octets as strictly as text.
+// decodeWire checks the octets as strictly as text.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
 	if f == nil {
@@ -187,7 +187,6 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	if len(d.rest) > 0 {
 		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
 	}
-	// An absent last field leaves a blank.
 	if n := len(text); n > 0 && text[n-1] == ' ' {
 		text = text[:n-1]
 	}

@@ -48,7 +48,6 @@ func (l *lines) readPhysical() (string, bool) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			// Keep the line until certainly too long.
 			if len(long) <= maxLine {
 				long = append(long, part...)
 			}

@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxTTL is the largest TTL, in seconds (RFC 2181 §8).
 const maxTTL = 1<<31 - 1
 
 // RR is a record of class IN from a file.
@@ -100,7 +99,6 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	}
 }
 
-// lineError divides an error of package name or rdata into Reason and Fix.
 func lineError(line int, text string, err error) *LineError {
 	const most = 200
 	if text = strings.TrimRight(text, " \t"); len(text) > most {

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A record claims its base name with all names below, because wildcards, CAA, policies, challenges, glue and cookies
-// act across names. So claims of two tenants nest only by a literal or shared rule (S4.7 to S4.15).
+// Wildcards, CAA, policies, challenges, glue and cookies act across names. So claims of two tenants nest only by a
+// literal or shared rule (S4.7 to S4.15).
 
 // Claimant is a tenant that asks for a name.
 type Claimant struct {

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest writes by a rule that names each underscore label (S4.14). The names above exist then, so wildcards no longer
-// answer there (RFC 4592 §2.2.2).
+// Below a guest's record (S4.14), names exist that wildcards answered before (RFC 4592 §2.2.2).
 
 // Answer is the wildcard for a name without data.
 type Answer struct {

@@ -111,9 +111,9 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order. sets has the RRsets of
-// the definition, cuts included, in the order of RRset.Compare. The result can be iterated as often as sets. Values
-// refused by Resolve are left out: a bad value must not take the zone down.
+// Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order, without values that
+// Resolve refuses. sets has the RRsets of the definition, cuts included, in the order of RRset.Compare. The result can
+// be iterated as often as sets.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,

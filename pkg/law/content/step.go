@@ -90,8 +90,7 @@ type Step struct {
 	// From is the serial before; 0 if the step creates the zone.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
-	// State is the content state afterwards.
-	State sethash.State `json:"h,omitzero"`
+	State  sethash.State `json:"h,omitzero"`
 	// HeaderBefore and HeaderAfter are set if the header changed, HeaderAfter alone in the step that creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
@@ -138,8 +137,8 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set without steps: the N of the last step before; 0 for the newest. So a feed that repeats old marks
-	// settles no later state by them.
+	// After is set without steps: the N of the last step before; 0 for the newest. So repeated old marks settle no
+	// later state.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.

@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord applies the rules (S4), coexistence (S5.6) and the tenant's limit (S5.9) to added. It sets admission and
-// rule, or awaits if tenants must give way first.
+// admitRecord applies S4, S5.6 and S5.9. It sets admission and rule, or awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -100,8 +99,8 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule or of the last
-// applicable kind; nil if no kind applies.
+// findKind returns the first admitting kind of rule, else the refusal of an underscore rule or of the last applicable
+// kind; nil if no kind applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -136,7 +135,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar: for a record with a claim at base, only reservations count.
+// findBar counts only reservations for a record with a claim at base.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {

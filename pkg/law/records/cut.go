@@ -26,8 +26,7 @@ type CutAsk struct {
 	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2). WorkBy is the
 	// namespace that caused it.
 	Work, WorkBy string
-	// Own is true for an act of the parent's own namespace (S7.7).
-	Own bool
+	Own          bool
 }
 
 // DecideCut decides the step of the parent. Plan.Zone is nil if nothing changes.
@@ -96,7 +95,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of p and its owners. Values that records have, too, stay.
+// cutDiff keeps values that records have, too.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

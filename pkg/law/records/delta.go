@@ -19,8 +19,7 @@ type delta struct {
 	zone    *law.Zone
 	holding *law.Holding
 	// place is nil if the record leaves the zone.
-	place *place
-	// removed is the old contribution, added the new; nil for none.
+	place          *place
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
@@ -165,10 +164,9 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses a change at a locked name, and a cut or new claim above (S2.10). Own data above passes, except a
-// DNAME, which would keep the moving names out. Data that no rule allows passes, to get 403. A cascade passes with the
-// Records of its lock, with Records that left their zone for this zone, and with waiting Records for which the lock is
-// (S2.14).
+// refuseLocked applies S2.10. Own data above a locked name passes, except a DNAME, which would keep the moving names
+// out. Data that no rule allows passes, to get 403. A cascade passes with the Records of its lock, with Records that
+// left their zone for this zone, and with waiting Records if the lock is for them (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
@@ -237,8 +235,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7). In its cascades, only Records that
-// rules admit or withdraw count, not those from or in another zone, nor others' that waited for a free name.
+// isOwnStep applies S7.7. In own's cascades, only Records that rules admit or withdraw count, not those from or in
+// another zone, nor others' that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -100,7 +100,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder applies S4.18 to own for all PointerTypes, and to a tenant for NS and at the apex.
+// warnsOfHolder applies S4.18.
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -108,8 +108,7 @@ func (x *delta) warnsOfHolder(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether a target's host belongs to the writer (mine) or to another tenant, by the nearest claim or
-// child zone at or above.
+// findHolder reports whether a target's host belongs to the writer (mine) or to another tenant.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -170,7 +169,7 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor reports whether the zone answers for a target. A name server below its own NS needs an address.
+// answersFor requires an address of a name server below its own NS.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

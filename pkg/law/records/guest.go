@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant whose record an underscore rule admits (S4.14). S4.23 and S4.24 restrict guests.
+// S4.23 and S4.24 restrict guests, tenants whose record an underscore rule admits (S4.14).
 
 // excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
@@ -27,7 +27,7 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest passes a record that keeps name and type. literal is true if the rule names the owner literally.
+// refuseGuest passes a record that keeps name and type.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -157,7 +157,6 @@ func (x *delta) listHolders(wildcard name.Rel) []string {
 	return slices.DeleteFunc(all, func(ns string) bool { return ns == x.ask.Namespace && !x.ask.Cascade })
 }
 
-// warnOfHidden makes a Warning that data at a single name resolves. more counts unlisted names.
 func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
 	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {

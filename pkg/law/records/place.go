@@ -26,8 +26,7 @@ type RecordAsk struct {
 	Came bool
 	Now  time.Time
 	// By is the user, for the journal.
-	By string
-	// WorkID is for an outbox item of the plan.
+	By     string
 	WorkID string
 	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
 	Work string
@@ -48,7 +47,7 @@ type recordDecision struct {
 	*law.Reading
 	ask         RecordAsk
 	currentZone *law.Zone
-	// absent is the message for a zoneRef to the record's zone if that has no rule for the namespace.
+	// absent is the message for a zoneRef to a zone without rule for the namespace.
 	absent string
 }
 

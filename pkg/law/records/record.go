@@ -102,8 +102,8 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record leaves its zone, if any, and waits. If p is nil, the place is unknown. awaited
-// is the namespace of the data in the way (S2.14).
+// leaveUnadopted plans that the record waits. If p is nil, the place is unknown. awaited is the namespace of the data
+// in the way (S2.14).
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -262,8 +262,7 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord decides about a record that its zone's rules no longer allow. It stays unchanged in its period (S2.5),
-// and is released afterwards, or at once if another namespace gets the name (S2.13).
+// withdrawRecord applies S2.5 and S2.13 to a record that its zone's rules no longer allow.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

@@ -34,8 +34,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
-// as for a name without zone, and reads no more facts (S14.2).
+// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, it reads no
+// more facts than for a name without zone (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -66,8 +66,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns the claim on a record's base name; "" without a rule for that name: an underscore rule tells
-// nothing of it (S4.14). An own claim above is Mine (S4.8); the refusal tells of others above.
+// findClaim returns the claim on a record's base name; "" without a rule for that name, of which an underscore rule
+// tells nothing (S4.14). An own claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

@@ -20,8 +20,7 @@ const DefaultGrace = 24 * 60 * 60
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone, Newly if it was allowed until now, Taken after a write by the zone's own namespace.
-	// Grace is in seconds.
+	// Child is true for a zone, Newly if it was allowed until now, Taken after a write by own. Grace is in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
 	Cause               string
@@ -29,8 +28,7 @@ type Withdrawing struct {
 }
 
 // NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release is true if the
-// period is over. A period begins again when own withdraws more, or after rules came back for everything, but not by
-// acts of others.
+// period is over. A period begins again when own withdraws more, or after rules came back for everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -94,10 +92,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13): a
-// rule for the record's namespace names it literally, and no rule allows it to them any more. By rules with "*",
-// neighbours would get names whose rule was lost by accident. refused is true if claims refuse the record, and below if
-// claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13). By
+// rules with "*", neighbours would get names whose rule was lost by accident. refused is true if claims refuse the
+// record, and below if claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {

@@ -36,16 +36,14 @@ type ZoneAsk struct {
 	// Before is nil if the write creates the zone.
 	Before *law.Zone
 	Waits  *law.Waiting
-	// After is the new spec; nil if the object is removed.
-	After *ZoneSpec
+	After  *ZoneSpec
 	// Renames is the path of a changed field that determines the name, as "spec.domainName".
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
 	// Annotated is true if kubi.zone/delete has the zone's uid (S8.1).
 	Annotated bool
-	// Behind is a secondary ahead of the zone (S6.11); nil for none.
-	Behind *Behind
+	Behind    *Behind
 	// Cascade is true without a client. A refusal is then the reason to stay pending.
 	Cascade bool
 	Now     time.Time

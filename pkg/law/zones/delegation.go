@@ -43,16 +43,14 @@ type DelegationAsk struct {
 	Before *DelegationSpec
 	In     string
 	Waits  *law.Waiting
-	// After is the new spec; nil if the object is removed.
-	After *DelegationSpec
+	After  *DelegationSpec
 	// Terminating is true if the namespace is being deleted. Records then stay until the zone goes (S8.2).
 	Terminating bool
 	// Cascade is true without a client. A refusal is then the reason to wait. Covered is true if the cascade decides
 	// all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
-	// WorkID is for the outbox item of kubi.zone/release-now.
-	WorkID string
+	WorkID           string
 }
 
 // DecideDelegation decides a write of a Delegation (S4.3).
@@ -260,15 +258,14 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans (three for each name, before and after) bound the outbox item. If the Delegation changes
-// faster than the cascade runs, the next change gets Later.
+// maxNamespaces and maxScans (three for each name, before and after) bound the outbox item. A Delegation that changes
+// faster than the cascade runs gets Later.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans that the records of changed namespaces, and all data at and below names, are decided again (S2.5).
-// The zone stays settled (S7.2): no delivery waits for a tenant's records.
+// enqueueScans plans the cascade of S2.5. The zone stays settled (S7.2): no delivery waits for a tenant's records.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

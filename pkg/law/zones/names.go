@@ -204,8 +204,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of rules that give a name without effect: own has the name (S4.10), a namespace outside the rule has
-// it (S4.8), or NS or DNAME of others are above (S4.11, S5.7). delegation is "" for the Zone's rules.
+// warnOfHeld warns of rules that give a name without effect (S4.8, S4.10, S4.11, S5.7). delegation is "" for the Zone's
+// rules.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -271,7 +271,6 @@ func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.T
 	return at, t, false
 }
 
-// warnOfAddresses warns of name servers left without address: the Zone is stored, but not Ready.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone with a name and without a client. The only refusal is Later, if
-// too many other zones end.
+// ParentAsk is the input of DecideParent, for a zone with a name. The only refusal is Later, if too many other zones
+// end.
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec

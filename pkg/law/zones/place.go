@@ -133,8 +133,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1). A tenant is told of its own rules,
-// the namespace of p of all (S1.8).
+// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1), a tenant of its own rules alone
+// (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -188,8 +188,7 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a zone over others' names in p (S4.15), below others' claims (S4.19), or below NS records
-// (S4.11).
+// checkForeignNames applies S4.11, S4.15 and S4.19.
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -216,8 +215,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest applies S4.23 and S4.24 to a zone at an underscore name. literal is true if a rule names the zone
-// literally.
+// refuseGuest applies S4.23 and S4.24 to a zone at an underscore name.
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -278,7 +276,7 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked lets a new zone at exactly the locked name join the move (joinMove), if it is of the parent's namespace
-// or the name's last one. The rules of another namespace would decide about others' Records (S4.15).
+// or the name's last one. Rules of others would decide about others' Records (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

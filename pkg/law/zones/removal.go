@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses to delete a zone with others' records or child zones, or warns if annotated (S8.1, S2.16). Only
-// the request that sets deletionTimestamp is checked: afterwards the zone takes in nothing.
+// checkForeign applies S8.1 and S2.16. Only the request that sets deletionTimestamp is checked: afterwards the zone
+// takes in nothing.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -52,8 +52,8 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name and plans the cascade of its records. If the zone above already has "most" such cascades of
-// the namespace, it refuses with Later.
+// vacateName frees the name by a cascade. If the zone above has "most" such cascades of the namespace, it refuses with
+// Later.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)

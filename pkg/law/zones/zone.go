@@ -142,7 +142,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone needs a cascade. Most do not, and are settled when created (S7.2).
+// touchesAny reports whether a new zone needs a cascade. Most do not.
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -171,7 +171,6 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// enqueueCascade plans the outbox item (I4) and marks the zone (S7.2).
 func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask

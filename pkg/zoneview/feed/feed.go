@@ -31,8 +31,7 @@ var (
 
 // Feed writes a Set. The source chooses the keys of zones, UIDs or namespace/name.
 type Feed struct {
-	set *zoneview.Set
-	// slots bounds proofs in flight.
+	set   *zoneview.Set
 	slots chan struct{}
 
 	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
@@ -44,8 +43,7 @@ type Feed struct {
 	pending, frozen int
 	proofsFailed    int64
 	// synced is true after a listing without pending zones, until the source fails.
-	synced bool
-	// failure is the source's last, failures the number in a row.
+	synced   bool
 	failure  error
 	failures int
 	// changed is closed and replaced when synced or failures change.
@@ -56,7 +54,7 @@ type zone struct {
 	// identity has a UID once the zone was read; before, and if unreadable, only the name.
 	identity zoneview.Zone
 	listing  int
-	// pending is why the zone is not in the Set yet, before the sync, frozen why it is unproven.
+	// pending is why the zone is not in the Set yet, frozen why it is unproven.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
@@ -104,8 +102,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 }
 
 // Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a zone
-// that the transaction creates. Transactions of frozen zones are skipped. After an error the zone is frozen, or must be
-// read again. After ctx ends nothing is applied.
+// that the transaction creates. Frozen zones are skipped. After an error the zone is frozen, or must be read again.
+// After ctx ends nothing is applied.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -186,7 +184,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone also drops a proof in flight: a proof of an earlier state must not unfreeze the zone.
+// freezeZone also drops a proof in flight, which must not unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -210,7 +208,6 @@ func (f *Feed) unfreezeZone(key string, z *zone) {
 	}
 }
 
-// confirmZone clears pending and frozen, and forgets a zone not in the Set.
 func (f *Feed) confirmZone(key string, z *zone) {
 	f.unfreezeZone(key, z)
 	if z.identity.UID == "" {

@@ -55,8 +55,8 @@ func (f *Feed) Base(key string, base Base) *Proof {
 	return z.proof
 }
 
-// Run proves the zone, which takes long (Snapshot.Prove), puts it into the Set and applies the transactions that
-// arrived meanwhile. The error is a failed proof or misfit, or nil if the zone was removed or read again meanwhile.
+// Run proves the zone, which takes long, puts it into the Set and applies the transactions that arrived meanwhile. The
+// error is a failed proof or misfit, or nil if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -87,16 +87,15 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again. Proofs of aborted listings must not delay those of
-// the present listing.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof freezes the zone if the proof failed and the base is final. delivered is the settled snapshot, an earlier
-// one if the zone is unsettled, or nil if unknown.
+// finishProof freezes the zone if the proof of a final base failed. delivered is the settled snapshot, or nil if
+// unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()

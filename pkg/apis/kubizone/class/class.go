@@ -146,8 +146,8 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 // catalogSuffix is outside the public DNS (RFC 6761). These catalogs are transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster returns the class of a Bind9Cluster for zones of its namespace (S11.30), with the cluster's metadata and no
-// defaults for Zones. The generation is always 1: a new number of servers must not recreate the provider.
+// OfCluster returns the class of a Bind9Cluster (S11.30), with the cluster's metadata and no defaults for Zones. The
+// generation is always 1: a new number of servers must not recreate the provider.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
@@ -168,8 +168,8 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	}
 }
 
-// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer is set before the first delivery
-// and stays as long as the cluster, whose servers follow the catalog even if empty.
+// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer stays as long as the cluster,
+// whose servers follow the catalog even if empty.
 func InUse(cluster *bind9.Bind9Cluster) bool {
 	return slices.Contains(cluster.Finalizers, v1alpha1.FinalizerDelivery)
 }

@@ -66,7 +66,7 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
 		if !selected {
-			continue // each class of a fleet is evaluated every few seconds
+			continue // before costly checks, since all classes are evaluated every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
@@ -133,8 +133,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. Servers
-// get all zones of the catalog, so partial consent is none.
+// takesZones reports whether an instance consents to every namespace that the class may deliver. Servers get all zones
+// of the catalog, so partial consent is none.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

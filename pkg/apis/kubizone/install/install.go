@@ -92,14 +92,13 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec encodes protobuf, in which a Zone takes half the octets of JSON and a twentieth of the time to read. It
-// decodes every form.
+// StorageCodec encodes protobuf: a Zone takes half the octets of JSON and a twentieth of the time to read. It decodes
+// every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})
 }
 
-// addUnversioned registers the generic server's types outside our groups under "v1".
 func addUnversioned(scheme *runtime.Scheme) {
 	core := schema.GroupVersion{Group: "", Version: "v1"}
 	metav1.AddToGroupVersion(scheme, core)

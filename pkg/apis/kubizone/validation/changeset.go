@@ -135,7 +135,6 @@ func countOctets(items []v1alpha1.ChangeSetItem) (octets int) {
 	return octets
 }
 
-// appendRecord returns the Record's name, from the decoded object if present, else from the JSON.
 func appendRecord(errs field.ErrorList, of *runtime.RawExtension, namespace string, path *field.Path) (string, field.ErrorList) {
 	var record metav1.PartialObjectMetadata
 	if accessor, err := meta.Accessor(of.Object); err == nil {

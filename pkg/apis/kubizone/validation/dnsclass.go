@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a DNSClass.
 const (
 	// MaxServers bounds the secondaries, and alsoNotify.
 	MaxServers = 100
@@ -109,7 +108,6 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers requires relative names for hosts with addresses, since each zone has these hosts.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -263,7 +261,6 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	return append(errs, validateMode(servers, path)...)
 }
 
-// validateMode refuses the fields of other modes, which would have no effect.
 func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
@@ -641,7 +638,6 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo returns the server that a class writes to, and the field's path, or "spec" and "".
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {

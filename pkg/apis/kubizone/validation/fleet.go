@@ -223,7 +223,6 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	return errs
 }
 
-// validateExternal refuses settings of pods for a server elsewhere, where they would have no effect.
 func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
@@ -497,7 +496,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of lists with exclusions only: BIND denies a client that matches no element.
+// configWarnings: BIND denies a client that matches no element of a list.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil

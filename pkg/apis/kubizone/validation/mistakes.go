@@ -58,7 +58,6 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
 }
 
-// besideFault compares values, and returns index and fault of the first faulty value.
 func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -175,7 +174,6 @@ func tagFault(_, text string) string {
 // caaTags are the tags in IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
-// policyFault checks a TXT that resembles an SPF or DMARC policy.
 func policyFault(owner, text string) string {
 	text = strings.ToLower(rdata.Unquote(text))
 	words := strings.Fields(text)
@@ -189,10 +187,9 @@ func policyFault(owner, text string) string {
 	return ""
 }
 
-// spfEnds are the usual last words of SPF policies.
 var spfEnds = []string{"-all", "~all", "?all", "+all"}
 
-// isDMARCOwner matches the names of DMARC policies. NAME._report._dmarc only permits reports.
+// isDMARCOwner excludes NAME._report._dmarc, which only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"
@@ -261,13 +258,12 @@ func zoneNameFault(text string) string {
 // publicTops are top-level domains besides those of countries.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
-// written are networks whose reverse zones are often written in the order of an address. These zones belong to no
-// public network.
+// written are networks whose reverse zones are often written in the order of an address.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault finds a reverse zone whose labels before in-addr.arpa are in the order of an address: in this order they
-// are a network in written, or in the other order no network.
+// forwardFault finds a reverse zone with labels in the order of an address: so they are a network in written, or in the
+// other order no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {

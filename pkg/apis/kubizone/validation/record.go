@@ -160,7 +160,6 @@ func validateNamespace(text string, path *field.Path) field.ErrorList {
 	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
 }
 
-// validateObjectName returns missing as the message for an empty name.
 func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, missing)}

@@ -15,8 +15,7 @@ import (
 )
 
 // Limits of an object in octets of its stored protobuf form with managedFields (S5.10). Each write of a Record also
-// writes its Zone, and etcd's log and every server keep both for a while: the size bounds the cost of a small write for
-// all tenants.
+// writes its Zone, and etcd's log and every server keep both for a while: a small write must not cost all tenants much.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
@@ -86,7 +85,6 @@ func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, s
 	return validateSize(kind, is, was, limit, splitSpec)
 }
 
-// validateSize refuses an object too large without its status, naming the largest part, and a status too large.
 func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
 	switch max(after.spec, after.metadata, after.managers) {

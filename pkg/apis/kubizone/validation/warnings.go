@@ -34,7 +34,6 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
-// timerWarnings warns of small SOA timers: secondaries query all the time, or soon cease to serve.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -141,7 +140,6 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 	return warnings
 }
 
-// ruleWarnings warns of a rule at path. judge returns the warnings of a pattern.
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {

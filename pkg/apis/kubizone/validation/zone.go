@@ -221,7 +221,7 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	return errs
 }
 
-// canonicalHost returns the same text for all spellings of a host, if the zone's name is known.
+// canonicalHost returns the same text for all spellings of a host.
 func canonicalHost(text string, origin name.Name) string {
 	if n, err := name.ParseIn(text, origin); err == nil {
 		return n.String()
@@ -251,7 +251,6 @@ func validateMailboxName(text string) error {
 	if err == nil {
 		return nil
 	}
-	// The error is an owner name's, the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil

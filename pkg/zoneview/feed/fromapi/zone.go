@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// entriesTime and changesTime bound an answer.
 	entriesTime = 15 * time.Minute
 	changesTime = time.Minute
 )
@@ -35,7 +34,6 @@ const (
 	trimmed = "trimmed"
 )
 
-// wantedZone returns nil if the Zone is not wanted in the Set.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -49,7 +47,6 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
-// updateZone brings a zone up to date. Errors are retried.
 func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
@@ -111,7 +108,6 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// If the zone is removed or replaced, its proof must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var proof chan error
@@ -126,7 +122,6 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
-			// The newest state was read. The settled state may be earlier, or later by now.
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})
