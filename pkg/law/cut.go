@@ -15,7 +15,7 @@ type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns the cut for the parent of h's zone, with the DS in ds if a rule says ds, else without DS.
+// Counts returns the cut for the parent of h's zone, with ds as DS if a rule says ds.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil

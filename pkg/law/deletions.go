@@ -21,7 +21,7 @@ const (
 	minRRsets = 10
 )
 
-// Excess compares the RRsets removed by the zone's own namespace with the limit.
+// Excess compares the RRsets that own removed with the limit.
 type Excess struct {
 	// Gone is the number of removed RRsets, RRsets the number before.
 	Gone, RRsets int
@@ -172,7 +172,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that a new limit or new name servers lift. It warns if the annotation does not end it.
+// ReleaseHold ends a hold that a new limit or new name servers lift. It warns of an annotation without effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {

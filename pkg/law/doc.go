@@ -3,8 +3,8 @@
 
 // Package law defines the input and output of the decisions of docs/semantics.md: which zone takes a record, which
 // namespace may write a name, and the content and serial of a zone. A decision reads facts, the stored values of a zone
-// or name (Zone, Holding, Owner). It returns a Plan of writes, a Refusal, or a Need: the keys of missing facts. The
-// packages below make the decisions. "Own" is the namespace of a zone, a "tenant" any other namespace.
+// or name (Zone, Holding, Owner). It returns a Plan of writes, a Refusal, or a Need: the keys of missing facts. "Own"
+// is the namespace of a zone, a "tenant" any other namespace.
 //
 // Guarantees: (1) The same facts and request get the same answer: a decision uses no clock, I/O or state. (2) A Plan
 // names every internal key that it changes, and depends only on facts that Seen marks as used. A transaction that

@@ -26,7 +26,7 @@ const (
 	FirstNames = 5
 )
 
-// Add counts data of a namespace at a name. It ignores data of own, the zone's namespace.
+// Add counts data of a namespace at a name, but not of own, the zone's namespace.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return

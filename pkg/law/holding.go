@@ -32,7 +32,7 @@ type Ancestry struct {
 	Parent *Ref `json:"parent,omitempty"`
 	// Established is true if no zone above ends the zone (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5).
+	// Withdrawn is the uid of a Parent whose rules no longer allow this zone, until the period ends (S3.5).
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" for none.
 	Enclosed string `json:"enclosed,omitempty"`
@@ -40,7 +40,7 @@ type Ancestry struct {
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames has the hosts in records at the apex, all own names (S4.10).
+// ApexNames has the hosts in records at the apex (S4.10).
 type ApexNames struct {
 	// ApexNS are the values of apex NS records, sorted, also for the SOA's mname (S6.5).
 	ApexNS []string `json:"apexNS,omitempty"`
@@ -71,6 +71,7 @@ type Deliverable struct {
 	Held    *Held `json:"held,omitempty"`
 }
 
+// CascadeMark marks a cascade at a zone.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this one.
@@ -79,11 +80,11 @@ type CascadeMark struct {
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
-	// Own is true if By, the cause, is the zone's own namespace.
+	// Own is true if By is the zone's own namespace.
 	Own bool `json:"own,omitempty"`
 	// Replaces marks a lock of WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is true while Delegations wait to be in force in a new zone (S4.22).
+	// TakesIn is true while Delegations wait for a new zone (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
@@ -189,8 +190,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). Without id, or if already marked, it returns
-// h.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). Without id, or if marked, it returns h.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }

@@ -66,7 +66,7 @@ type Owner struct {
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts the Delegations that reserve a name for a namespace.
+// Naming counts the Delegations that reserve a name.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
@@ -111,6 +111,7 @@ type Claim struct {
 	Underscore int    `json:"u,omitempty"`
 }
 
+// Count counts a namespace's records in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 }
@@ -215,6 +216,7 @@ func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
+// HasOther reports whether the type has another value.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }

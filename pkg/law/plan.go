@@ -20,8 +20,7 @@ type Outcome struct {
 	Need []Key
 }
 
-// Plan is the set of writes of a decision: the request's object, Writes, and the zone's object. Nil fields write
-// nothing, but a nil Record or Delegation means deletion.
+// Plan is the set of writes of a decision. Nil fields write nothing, but a nil Record or Delegation means deletion.
 type Plan struct {
 	Record      *Placement
 	Zone        *ZoneChange
@@ -47,10 +46,12 @@ type Warning struct {
 
 func (p *Plan) Warn(rule, format string, args ...any) { p.WarnOf(rule, "", format, args...) }
 
+// WarnOf adds a warning with Reason.
 func (p *Plan) WarnOf(rule, reason, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
+// WarnOfHost adds a warning with Host.
 func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
@@ -117,6 +118,7 @@ type Notice struct {
 // Settled reports whether the content may be delivered afterwards.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
+// Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
 // AddPendingCut adds a pending cut of the child if parent is not nil.

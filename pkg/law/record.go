@@ -37,7 +37,7 @@ type Adopted struct {
 	FQDN name.Name
 	// EndsAt is Placement.EndsAt.
 	EndsAt int64
-	// Admission is the kind of the admitting rule, as counted in the claim (S4.7).
+	// Admission is as counted in the claim (S4.7).
 	Admission rules.Admission
 	Contribution
 }

@@ -51,6 +51,7 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
+// NewLater refuses for now.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }

@@ -10,7 +10,7 @@ package law
 
 // Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
 type Withdrawal struct {
-	// Since is the time (unix seconds) of that write, used for EndsAt alone.
+	// Since is the time of that write, unix seconds, for EndsAt alone.
 	Since int64 `json:"since"`
 	// Grace is the period in seconds, Passed the part in which servers ran, as last written.
 	Grace  int64 `json:"grace,omitempty"`
@@ -27,7 +27,7 @@ type Withdrawal struct {
 
 func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 
-// EndsAt returns the end of the period (unix seconds) if a server runs all the time.
+// EndsAt returns the end of the period, unix seconds, if a server always runs.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
@@ -37,6 +37,6 @@ func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }
 
-// Uncounted reports whether releases do not count for mass deletion (S7.7): own had the period to restore the rule, or
-// ended it.
+// Uncounted reports whether releases do not count for mass deletion (S7.7): own could restore the rule, or ended the
+// period.
 func (w *Withdrawal) Uncounted() bool { return w != nil && (w.Now || w.Grace > 0) }

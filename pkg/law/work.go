@@ -26,6 +26,7 @@ func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
+// Waiting has the index keys of a waiting object.
 type Waiting struct {
 	View string
 	FQDN name.Name // of the zoneRef
@@ -52,7 +53,7 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone, if pending: a rule may recreate it when the work is done (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is true if the zone ended, or went while its end was due. Zones below without a rule then end, too (S3.8).
+	// Ends is true if the zone ended, or went while its end was due. Zones below without a rule end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
@@ -95,6 +96,7 @@ type Place struct {
 	FQDN name.Name `json:"fqdn"`
 }
 
+// ScanKind is the range of a Scan.
 type ScanKind string
 
 const (
@@ -147,8 +149,7 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Of(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn) for a reference to Target from outside the
-// scanned subtree (S1.6).
+// RefersFrom reports whether the scan includes the zone at (view, fqdn) for a reference to Target from outside (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))

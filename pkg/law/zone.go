@@ -62,8 +62,8 @@ type Zone struct {
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending is true for a pending zone that ended, until its data is released. Until then it cannot be recreated: its
-	// uid is in the keys to remove.
+	// Ending is true for a pending zone until its data is released. It cannot be recreated before: its uid is in the
+	// keys to remove.
 	Ending bool
 	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
 	// (S6.13).

@@ -141,7 +141,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial. changes are the later ones, oldest first, without the SOA.
+// Undo returns the zone at an earlier serial. The later changes are given oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {

@@ -59,7 +59,7 @@ type Set struct {
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has other zones settled under a name, the next to get it.
+	// hidden has other zones settled under a name, next to get it.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}

@@ -138,8 +138,7 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	return text
 }
 
-// markEnds reports whether the next label, of n octets, is the mark, which does not count in total, the length of the
-// name.
+// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

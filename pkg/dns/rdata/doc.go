@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rdata parses, normalises and formats the data of a resource record, as its author defined it or with names
-// made absolute in a zone. format.go lists the known types; the data of other types is octets.
+// made absolute in a zone. The data of unknown types is octets.
 //
 // Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
 // the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type alone

@@ -201,7 +201,7 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields describes the type's fields in words, for messages and generators of test values; empty for types in octets.
+// Fields describes the type's fields in words; empty for types in octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {

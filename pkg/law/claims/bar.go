@@ -124,8 +124,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. With Delegations, whose rules are not all read,
-// every name without bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are not all read: with
+// them, every name without bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -141,7 +141,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse refuses base. reason is of the condition; needs is the rule that the zone's owner may add.
+// Refuse refuses base. reason is of the condition; needs is a rule that would help.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+

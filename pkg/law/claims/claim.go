@@ -107,7 +107,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 }
 
 // Widens reports whether a shared claim at base may come from a literal pattern, and the request from another, which
-// claims all below base, too.
+// claims all below, too.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }

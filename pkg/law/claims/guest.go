@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Below a guest's record (S4.14), names exist that wildcards answered before (RFC 4592 §2.2.2).
+// A guest's record (S4.14) makes the names above exist, where wildcards answered before (RFC 4592 §2.2.2).
 
 // Answer is the wildcard for a name without data.
 type Answer struct {

@@ -47,6 +47,7 @@ type Row struct {
 	Data string `json:"d"`
 }
 
+// RRset has the values of an owner and type.
 type RRset struct {
 	Owner name.Rel
 	Type  rdata.Type
@@ -67,8 +68,7 @@ func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7), but nothing if all values inherit: the header has the zone's
-// ttl.
+// AppendTTL appends the element of an RRset's TTL (S6.7), unless all values inherit: the header has the zone's ttl.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to

@@ -7,19 +7,14 @@
 //
 // Guarantees:
 //  1. A definition is a Header and a set of RRsets. A value of several Records is one Row until the last is removed
-//
-// (S5.2); two spellings that resolve alike are two Rows and one entry (S6.7).
+//     (S5.2); two spellings that resolve alike are two Rows and one entry (S6.7).
 //  2. Header.Hash differs exactly when the definition does (S6.7). The order of nameServers counts (S6.5); the order of
-//
-// their addresses and the case of names (S1.2) do not.
+//     their addresses and the case of names (S1.2) do not.
 //  3. Entries yields the SOA, then canonical order (RFC 4034 §6.1, §6.3), types by number, without repetition. Pack
-//     yields
-//
-// the same in wire form.
+//     yields the same in wire form.
 //  4. Equal cuts are equal slices: a parent changes exactly when Cut returns another value.
 //  5. No function fails on data that package law admits. Other data is an error of Resolve and Check, and absent from
-//
-// Entries.
+//     Entries.
 //
 // Out of scope: Records, namespaces and time.
 //

@@ -91,7 +91,7 @@ type Step struct {
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	State  sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed, HeaderAfter alone in the step that creates the zone.
+	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
 	// Removed rows were there, Added rows were not. No row is in both lists, or twice.

@@ -28,8 +28,7 @@ func InheritTTL() TTL { return TTL{Inherit: true} }
 // ExplicitTTL is the TTL of values with a ttl.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent, with the zero
-// value neutral.
+// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {

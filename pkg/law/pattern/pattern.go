@@ -43,8 +43,7 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText tries only the leftmost place of each part, which leaves the most for later parts. Parts never overlap:
-// "ab*ba" does not match "aba".
+// matchText tries only the leftmost place of each part, which leaves the most for later parts. Parts never overlap.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -103,8 +102,8 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20); without "*", of
-// all.
+// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20), or of all without
+// "*".
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -279,7 +278,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	}
 	switch {
 	case p.many:
-		// The leading "*" takes the zone's other labels and a further label: it never matches the apex.
+		// The leading "*" takes the zone's other labels and a further label.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}

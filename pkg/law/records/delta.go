@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove the
-// old contribution, judge the new, count both, plan the writes.
+// delta is the change of a zone by the write of a Record, which changeZone fills.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone

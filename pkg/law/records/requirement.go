@@ -26,8 +26,8 @@ type Requirement struct {
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements decides whether the prerequisites of a change set for the zone "in" are met. A name closed to the
-// namespace is Forbidden, whatever is there. The first unmet prerequisite is Unmet.
+// DecideRequirements decides about the prerequisites of a change set for the zone "in". A name closed to the namespace
+// is Forbidden, whatever is there. The first unmet prerequisite is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))

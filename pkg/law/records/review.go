@@ -16,7 +16,7 @@ import (
 
 // Review is the answer to a NameReview.
 type Review struct {
-	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
+	// Zone would take the record; nil if none with a rule for the namespace encloses the name.
 	Zone    *law.Zone
 	Allowed bool
 	// Rule is the pattern that allows the record, Reason the message of the refusal.

@@ -28,7 +28,7 @@ const (
 // transaction of bounded size, and no client can split the transactions of cascades.
 const MaxNameServerNames = 24
 
-// apexNames returns h with ApexNS and ApexHosts after a step, where after is the apex's owner; h itself if unchanged.
+// apexNames returns h after a step, h itself if unchanged. after is the apex's owner.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h

@@ -88,7 +88,7 @@ type NamedAbove struct {
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n that rules of the Zone, or of Delegations for the namespace, reserve.
+// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {

@@ -31,8 +31,8 @@ type RecordRule struct {
 	Shared  bool
 }
 
-// namedOnly are types that a rule for tenants must name (S4.5). Every rule must name types by number: no server
-// validates their octets before a server that knows the type.
+// namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number: nothing validates
+// its octets before a server knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
@@ -83,8 +83,7 @@ func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool)
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere is for records: except for DS, a zone below has its own name, too. own is true if the rule is for the
-// zone's own namespace.
+// IsElsewhere is for records: except for DS, a zone below has its own name, too. own is true for a rule of own.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)

@@ -34,7 +34,7 @@ type Set struct {
 	least int
 }
 
-// Grant is a rule that allows the record.
+// Grant is an allowing rule.
 type Grant struct {
 	Text       string
 	Rule       *Rule
@@ -43,7 +43,7 @@ type Grant struct {
 	Literal    bool // names the name literally
 }
 
-// FindGrants returns the rules that allow the record (S4.1–S4.6). t 0 means some type.
+// FindGrants returns the rules for the record (S4.1–S4.6). t 0 means some type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -71,7 +71,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 }
 
 // AllowsRecord reports whether rules allow a record's name and type, and its base name or underscore labels (S4.7,
-// S4.14). Claims of others do not count.
+// S4.14), whoever claims the name.
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -130,7 +130,7 @@ func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule that allows the zone puts its DS into the parent (S6.16).
+// DelegatesDS reports whether a rule for the zone puts its DS into the parent (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

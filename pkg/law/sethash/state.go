@@ -63,7 +63,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update would return the state "to". If that is cached, the cost is a tenth.
+// Leads reports whether Update would return the state "to".
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)

@@ -8,7 +8,7 @@
 // the outbox item of the move (I4), and locks their names until all have moved (S2.10). (3) A zone keeps its name
 // (S1.6).
 //
-// Out of scope: the choice of records that move. Package records decides them one by one in the cascade.
+// Out of scope: the choice of records that move. Package records decides about each in the cascade.
 //
 // Read first: zone.go, then parent.go.
 package zones

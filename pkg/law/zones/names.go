@@ -177,8 +177,7 @@ type givenName struct {
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to other namespaces by new literal rules, except shared and
-// underscore names, which several may have.
+// newNames returns the first maxNames names given to others by new literal rules, except shared and underscore names.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {

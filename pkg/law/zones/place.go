@@ -276,7 +276,7 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked lets a new zone at exactly the locked name join the move (joinMove), if it is of the parent's namespace
-// or the name's last one. Rules of others would decide about others' Records (S4.15).
+// or the name's last. Rules of others would decide about others' Records (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -26,6 +26,7 @@ type Base struct {
 	Final bool
 }
 
+// Proof is the proof of a base.
 type Proof struct {
 	feed *Feed
 	key  string

@@ -22,10 +22,11 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration: zones with the list
-// follow changes of addresses.
+// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration. Zones with the list
+// follow its changes.
 const HiddenPrimary = "kubizone"
 
+// Server is a BIND server of a class with a block bind9.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID

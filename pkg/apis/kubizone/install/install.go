@@ -62,6 +62,7 @@ func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(addConversionFuncs(scheme))
 }
 
+// Registry is a scheme with its codecs.
 type Registry struct {
 	// Scheme has both groups, and the unversioned meta types of every server.
 	Scheme *runtime.Scheme

@@ -39,9 +39,8 @@ const (
 	MaxDriftInterval = 7 * 24 * time.Hour
 	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls can
 	// no longer arrive before it repeats its last writes.
-	MaxWebhookTimeout    = 30
-	maxRequestsPerSecond = 10_000
-	// maxInstanceSelections bounds the selectors of a class, maxInstanceNamespaces the namespaces of each.
+	MaxWebhookTimeout     = 30
+	maxRequestsPerSecond  = 10_000
 	maxInstanceSelections = 16
 	maxInstanceNamespaces = 64
 	maxPrimaries          = 16

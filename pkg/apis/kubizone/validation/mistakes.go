@@ -18,8 +18,7 @@ import (
 
 // A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
 
-// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14), without other objects. Data
-// is compared as written.
+// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14).
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -308,7 +307,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault finds a contact in the form of a name relative to the zone, zero if unknown.
+// contactFault finds a contact in the form of a relative name. zone may be zero.
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

@@ -170,8 +170,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings returns a warning for each valid field that is probably a mistake. The decision adds warnings of
-// patterns without a match in the zone.
+// DelegationWarnings returns a warning for each valid field that is probably a mistake.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
