@@ -137,7 +137,7 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold also has the parent count the cut that waited for this (S7.8).
+// endHold ends the hold, and has the parent count the cut that waited for this (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)

@@ -11,9 +11,8 @@ import (
 
 // NextSerial returns the serial after last (S6.8): last+1, or the day's first serial YYYYMMDD00 (UTC) if ahead, or
 // minimum if ahead and not equal to consumed, the minimum used last; usedMinimum is true then. last is 0 for none.
-//
-// Being ahead is not transitive (RFC 1982 §3.2): a serial ahead of the day's may be behind last. So the result is ahead
-// of last, too, and a minimum too far away has no effect yet.
+// Being ahead is not transitive (RFC 1982 §3.2), so the result is ahead of last, too, and a minimum too far away has no
+// effect yet.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }

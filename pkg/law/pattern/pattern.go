@@ -82,7 +82,7 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 }
 
 // SpeaksForMany reports whether p has a literal underscore label and a "*" after it. Records by such a rule claim
-// nothing, below names of any namespace (S4.14).
+// nothing (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }

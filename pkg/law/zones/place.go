@@ -133,8 +133,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1), a tenant of its own rules alone
-// (S1.8).
+// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1). A tenant reads of its own rules
+// alone (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)

@@ -134,8 +134,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to every namespace that the class may deliver. Servers get all zones
-// of the catalog, so partial consent is none.
+// takesZones reports whether an instance consents to every namespace of the class. Servers get all zones of the
+// catalog, so partial consent is none.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

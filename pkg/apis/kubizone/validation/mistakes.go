@@ -98,7 +98,6 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 
 var protocols = []string{"_tcp", "_udp", "_sctp"}
 
-// repeatFault finds an absolute name that ends in the same two or more labels twice.
 func repeatFault(text string) string {
 	whole := strings.ToLower(text)
 	if !strings.HasSuffix(whole, ".") {
@@ -261,8 +260,8 @@ var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault finds a reverse zone with labels in the order of an address: so they are a network in written, or in the
-// other order no network.
+// forwardFault finds a reverse zone whose labels are in the order of an address: a network in written, or no network
+// when reversed.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {

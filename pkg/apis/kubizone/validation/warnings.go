@@ -60,7 +60,7 @@ const (
 	minExpire  = 86400
 )
 
-// ZoneWarnings returns a warning for each valid field that is probably a mistake.
+// ZoneWarnings warns of probable mistakes in valid fields.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -170,7 +170,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings returns a warning for each valid field that is probably a mistake.
+// DelegationWarnings warns of probable mistakes in valid fields.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
