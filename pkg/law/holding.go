@@ -32,7 +32,7 @@ type Ancestry struct {
 	Parent *Ref `json:"parent,omitempty"`
 	// Established is true if no zone above ends the zone (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of a Parent whose rules no longer allow this zone, until the period ends (S3.5).
+	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5).
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" for none.
 	Enclosed string `json:"enclosed,omitempty"`

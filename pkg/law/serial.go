@@ -35,7 +35,7 @@ func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (n
 // LastSerial is the last serial of a name, kept for expire seconds, 60 days at most (S6.10).
 type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
-	// Left is the rest, in seconds.
+	// Left is the rest of this time, seconds.
 	Left int64 `json:"left,omitempty"`
 	// Jump, set for the floor, is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`

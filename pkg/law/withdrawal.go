@@ -31,7 +31,7 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
-// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data, which
+// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data, so a change
 // prolongs a period once at most.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)

@@ -29,7 +29,7 @@ func (d PendingCut) Same(other PendingCut) bool {
 // Waiting has the index keys of a waiting object.
 type Waiting struct {
 	View string
-	FQDN name.Name // of the zoneRef
+	FQDN name.Name // zero: only by reference
 	Zone *Ref      // target of the zoneRef
 	// Moves is true on the way to another zone (S2.9).
 	Moves bool
@@ -149,7 +149,8 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Of(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn) for a reference to Target from outside (S1.6).
+// RefersFrom reports whether the scan includes the zone at (view, fqdn) for a reference to Target from outside the
+// subtree (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))

@@ -18,7 +18,7 @@ import (
 
 // Refusal is a reason why a request is refused.
 type Refusal struct {
-	// Item and Prerequisite are the indexes of these in a ChangeSet; -1 for none.
+	// Item and Prerequisite are indexes in a ChangeSet; -1 for none.
 	Item, Prerequisite int
 	// Field is the path in the request's object, or in the Record of an item; "" for the whole.
 	Field string

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Name is an absolute owner name in canonical form (S1.2, S1.3), "www.example.org.". The zero value is no name.
+// Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only this package
+// makes Names, so each obeys S1.2 and S1.3.
 type Name struct{ s string }
 
 // Root is ".".

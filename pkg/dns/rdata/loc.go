@@ -14,9 +14,9 @@ import (
 // The library computes LOC in floating point, so its text does not return the same octets.
 
 const (
-	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2
-	locDegree   = 3600 * 1000 // thousandths of an arc second
-	locSeaLevel = 10000000    // centimetres above the bottom of the scale
+	locEquator  = 1 << 31 // thousandths of an arc second, RFC 1876 §2
+	locDegree   = 3600 * 1000
+	locSeaLevel = 10000000 // centimetres above the bottom of the scale
 )
 
 // appendLOC parses "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".
@@ -90,7 +90,6 @@ func locCentimetres(text string) (int64, error) {
 	return locDecimal(text, 2)
 }
 
-// locSize parses a size or precision: a digit and a power of ten on the wire.
 func locSize(text string) (byte, error) {
 	cm, err := locCentimetres(text)
 	if err != nil || cm < 0 || cm > 9e9 {

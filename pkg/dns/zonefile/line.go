@@ -69,8 +69,7 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next non-blank logical line, and the number of its first physical line. An error concerns only
-// this line.
+// readNext returns the next non-blank logical line, and the number of its first physical line.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()

@@ -89,7 +89,6 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	return bar
 }
 
-// findOwn returns nothing if the namespace has a claim or reserved name at or below the own name.
 func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {

@@ -72,7 +72,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
 		return nil // claimed already
 	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
-		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // it would claim all below, too
+		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.othersBelow)
 	}
 	if refusal := c.RefuseGlue(owner); refusal != nil {
@@ -230,7 +230,6 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
-// isOthersByStar reports whether a claim at n is another tenant's, by a rule with "*".
 func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	if !c.isTenant(x) || c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false

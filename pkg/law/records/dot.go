@@ -169,7 +169,7 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor requires an address of a name server below its own NS.
+// answersFor reports whether the zone answers for a target. A name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

@@ -83,7 +83,8 @@ func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool)
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere is for records: except for DS, a zone below has its own name, too. own is true for a rule of own.
+// IsElsewhere is for records: except for DS, a zone below has its own name, too. own is true for a rule of the zone's
+// own namespace.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)

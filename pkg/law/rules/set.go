@@ -39,7 +39,7 @@ type Grant struct {
 	Text       string
 	Rule       *Rule
 	Shared     bool
-	underscore bool // each underscore label (S4.14)
+	underscore bool // names each underscore label literally (S4.14)
 	Literal    bool // names the name literally
 }
 

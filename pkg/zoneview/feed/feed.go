@@ -169,7 +169,8 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
-// there. After an error only a pending zone is pending: a zone that was in the Set or frozen does not end the sync.
+// there. After an error no other than a pending zone is pending: a zone that was in the Set or frozen does not end the
+// sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

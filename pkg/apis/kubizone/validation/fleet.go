@@ -496,7 +496,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings: BIND denies a client that matches no element of a list.
+// configWarnings warns of lists with exclusions only: BIND denies a client that matches no element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil

@@ -306,7 +306,6 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault finds a contact in the form of a relative name. zone may be zero.
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

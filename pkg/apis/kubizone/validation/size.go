@@ -68,7 +68,6 @@ func recordSizes(record *v1alpha1.Record) partSizes {
 	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// validateOctets allows a field larger than limit to keep its size or shrink.
 func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil

@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// decodeDefinition decodes a ZoneEntries in the form definition RRset by RRset: a large zone is in memory only once.
+// decodeDefinition decodes RRset by RRset: a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta

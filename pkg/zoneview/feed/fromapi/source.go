@@ -39,7 +39,8 @@ const (
 type Config struct {
 	// Client reaches kubi.zone/v1alpha1. Do not limit its queries per second: parallel is the limit.
 	Client rest.Interface
-	// Zones is the informer, which the caller starts. Only names, labels and status are read.
+	// Zones is the informer, which the caller starts. Only names, labels and status are read: a transform may drop the
+	// rest.
 	Zones informers.ZoneInformer
 	// Set is written by this source alone.
 	Set *zoneview.Set
