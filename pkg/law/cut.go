@@ -23,8 +23,8 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the present cut, which leads resolvers to the delivered content, until the
-// hold of h's zone ends (S7.8).
+// KeepsCut reports whether the parent keeps the present cut until the hold of h's zone ends (S7.8), because that cut
+// leads resolvers to the delivered content.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 // CountedBy reports whether parent counts the cut of h's zone.

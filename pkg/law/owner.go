@@ -45,9 +45,10 @@ type OwnerValue struct {
 	TTL    *uint32    `json:"l,omitempty"`
 	Count  int        `json:"c"`
 	// Guests is the part of Count by tenants' underscore rules (S4.14).
-	Guests int  `json:"g,omitempty"`
-	Size   int  `json:"s"`
-	SPF    bool `json:"p,omitempty"`
+	Guests int `json:"g,omitempty"`
+	// Size is in octets on the wire.
+	Size int  `json:"s"`
+	SPF  bool `json:"p,omitempty"`
 }
 
 // Owner is the data and claims of a name in a zone.

@@ -58,7 +58,7 @@ func NewLater(reason, format string, args ...any) *Refusal {
 
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the rule cited last in a format, which contains no client's text.
+// ruleOf returns the rule cited last in a format. Formats contain no client's text.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {

@@ -110,7 +110,7 @@ const (
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
 	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below (View,
-	// Name) or for Target, at the cost of these namespaces alone.
+	// Name) or for Target.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), with At also the zone there, whose parent may have changed.
 	ScanZones ScanKind = "zones"

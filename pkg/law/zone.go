@@ -247,7 +247,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations have a key for each namespace (S4.3), which changes only with the Zone object (I5).
+// Rules of Delegations have a key for each namespace (S4.3). The keys change only with the Zone object (I5).
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {

@@ -38,9 +38,7 @@ func OfZone(fqdn name.Name, view string) [2]string {
 
 // OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// The readable name is used only if owner and type can be parsed from it: the owner's labels are valid in an object
-// name, no label but the last ends in "-" and a type, and the first is not a word for "@" or "*". All other names get a
-// digest (L5).
+// The readable name is used only if owner and type can be parsed from it. All other names get a digest (L5).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

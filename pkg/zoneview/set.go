@@ -212,6 +212,7 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
+// ageEvery is in seconds.
 const ageEvery = 3600
 
 // boundSteps drops steps too old relative to now, the time of the newest step, and beyond Total the oldest of all
@@ -478,6 +479,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 		if sn == h.newest.serial {
 			return len(h.steps)
 		}
+		// A zone's first step starts from no serial.
 		return slices.IndexFunc(h.steps, func(step content.Step) bool { return step.From == sn && !step.Creates() })
 	}
 	from, to := position(since), position(until)

@@ -58,8 +58,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports that a zone changed or is gone. Subscribers read the change from the Set. Last is the last settled
-// snapshot of a gone zone.
+// Event reports that a zone changed or is gone. Last is the last settled snapshot of a gone zone.
 type Event struct {
 	Zone Zone
 	Gone bool

@@ -202,6 +202,7 @@ func labelsToKey(s string) string {
 	return key.String()
 }
 
+// keyToLabels is strict: any other text in place of a key is corruption.
 func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil

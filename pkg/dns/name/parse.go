@@ -120,8 +120,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 }
 
 // CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label
-// maps to nothing (S1.2): policies on fields see the text as written. Stored objects may have such texts, so their
-// readers do not call CheckSpelling.
+// maps to nothing (S1.2): policies on fields see the text as written.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:

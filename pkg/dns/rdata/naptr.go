@@ -165,7 +165,6 @@ func (e *expression) readRepetition() error {
 	return nil
 }
 
-// readBracket reads a bracket expression after "[": plain characters, ranges of letters or digits, and named classes.
 func (e *expression) readBracket() error {
 	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, " +
 		"and ] first or not at all")

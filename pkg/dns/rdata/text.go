@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
+// maxValue is in octets on the wire (S5.8).
 const maxValue = 4096
 
 type token struct {

@@ -73,7 +73,7 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports whether the data is a text in any number of strings: an unquoted value has one meaning (S5.3).
+// isText reports whether the data is a text in any number of strings (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
 // otherNames are mnemonics of types without a format.
@@ -102,6 +102,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
+// mnemonics and numbers are read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)

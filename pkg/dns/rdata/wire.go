@@ -187,6 +187,7 @@ func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	if len(d.rest) > 0 {
 		return nil, fmt.Errorf("%d octets too many; %s", len(d.rest), f.describeFields())
 	}
+	// An absent last field leaves a blank.
 	if n := len(text); n > 0 && text[n-1] == ' ' {
 		text = text[:n-1]
 	}

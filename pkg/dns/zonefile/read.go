@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// maxTTL is in seconds (RFC 2181 §8).
 const maxTTL = 1<<31 - 1
 
 // RR is a record of class IN from a file.

@@ -24,7 +24,7 @@ type Pattern struct {
 	absolute bool
 	// many is true if a leading "*" takes at least one label.
 	many bool
-	// star is true with "*", which never matches the apex (S4.6).
+	// star is true with "*": such a pattern never matches the apex (S4.6).
 	star bool
 	// labels are from left to right, without the leading "*".
 	labels []label
@@ -136,7 +136,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match a name at or below n: the literal labels at the end of p and n agree.
+// MayMatchBelow reports whether p may match a name at or below n.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {

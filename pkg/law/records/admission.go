@@ -72,8 +72,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the admitting kind of rule. A record in the zone keeps its kind (S4.17): only a rule that
-// reserves the name (S4.20) takes the name from it.
+// findAdmission returns the admitting kind of rule. A record in the zone keeps its kind (S4.17): only a rule reserving
+// the name (S4.20) takes the name from it.
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()

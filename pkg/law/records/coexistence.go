@@ -158,6 +158,7 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
 		"value)", t, fqdn, n)
 }
 
+// refuseManyTypes: BIND rejects a transfer with more than law.MaxTypesAtName.
 func refuseManyTypes(fqdn name.Name) *law.Refusal {
 	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, including those of the "+
 		"zone itself (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)

@@ -103,7 +103,6 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.announceHidden(plan, names, below.Children-len(below.First), wildcard)
 }
 
-// noteLeftName notes a name without data that only guests below hide from a wildcard.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {

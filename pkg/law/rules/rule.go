@@ -27,8 +27,9 @@ type Rule struct {
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	Types   []rdata.Type
-	Shared  bool
+	// Types are those allowed; if empty, see S4.5.
+	Types  []rdata.Type
+	Shared bool
 }
 
 // namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number: nothing validates

@@ -71,7 +71,7 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 }
 
 // AllowsRecord reports whether rules allow a record's name and type, and its base name or underscore labels (S4.7,
-// S4.14), whoever claims the name.
+// S4.14).
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {

@@ -45,6 +45,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		z.Namespace, z.UID)
 }
 
+// removeZone frees the name (S8.1, S8.2).
 func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	holding := d.HoldingOf(z)

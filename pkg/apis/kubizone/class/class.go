@@ -30,7 +30,7 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace with these labels. Without spec.namespaces, a
+// Admits reports whether the class may deliver zones of a namespace with the labels "of". Without spec.namespaces, a
 // default class delivers zones of every namespace, any other class none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces

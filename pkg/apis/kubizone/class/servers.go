@@ -26,7 +26,7 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 // follow its changes.
 const HiddenPrimary = "kubizone"
 
-// Server is a BIND server of a class with a block bind9.
+// Server is a BIND server of a class.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID

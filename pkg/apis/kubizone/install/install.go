@@ -29,7 +29,7 @@ func internalOf(version schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 }
 
-// StoredVersions are the versions in storage, one per group.
+// StoredVersions are the versions in storage, a single version per group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
@@ -62,7 +62,7 @@ func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(addConversionFuncs(scheme))
 }
 
-// Registry is a scheme with its codecs.
+// Registry is a scheme with codecs.
 type Registry struct {
 	// Scheme has both groups, and the unversioned meta types of every server.
 	Scheme *runtime.Scheme
@@ -82,7 +82,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served returns a scheme without the internal version, which clients would see in OpenAPI.
+// Served returns a scheme without the internal version: OpenAPI would offer that to clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)

@@ -513,6 +513,7 @@ func configWarnings(config *bind9.Config) []string {
 	return warnings
 }
 
+// maxListEntries bounds an address list (S11.4).
 const maxListEntries = 256
 
 // addressWords are BIND's built-in lists, in lower case.

@@ -18,7 +18,7 @@ import (
 
 // A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
 
-// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14).
+// RecordWarnings warns of probable mistakes in valid fields (S5.14).
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
