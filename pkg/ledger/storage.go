@@ -22,8 +22,7 @@ import (
 // transaction. The caller must close client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New would ask the client's endpoints for progress notices, needed by the watch cache. A versioned
-		// client has no endpoints.
+		// etcd3.New would ask the client's endpoints for progress notices. A versioned client has no endpoints.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client

@@ -309,7 +309,6 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if due < 0 {
 		return nil
 	}
-	// Without the lock two members could stop at once.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)

@@ -71,7 +71,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends a batch with parked batches, or waits for the batch that takes it along.
+// sendShared sends a batch with parked batches, or waits for the sender that takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {

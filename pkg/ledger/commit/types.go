@@ -212,7 +212,7 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the minimum, 0 if unknown: more is CPU time, which waiting does not reduce.
+// least returns the minimum, 0 if unknown. The rest of a latency is CPU time, which waiting does not reduce.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -62,7 +62,7 @@ func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k
 		return Key{}, false, err
 	}
 	if err := json.Unmarshal(text, &k); err != nil {
-		return Key{}, false, errors.New("the decrypted value is not a key") // no log may have the text
+		return Key{}, false, errors.New("the decrypted value is not a key") // the text must not be in a log
 	}
 	if len(k.Octets) != chacha20poly1305.KeySize {
 		return Key{}, false, fmt.Errorf("a key of %d octets, not %d", len(k.Octets), chacha20poly1305.KeySize)

@@ -150,7 +150,7 @@ type Head struct {
 	Object *v1alpha1.Zone
 	Zone   *law.Zone
 	Facts  map[law.Key]any
-	used   time.Time // last Note
+	used   time.Time // time of the last Note
 	// gone is the last revision at which the zone was absent.
 	gone int64
 }

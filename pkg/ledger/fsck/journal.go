@@ -84,7 +84,7 @@ type condensed struct {
 	joined bool
 }
 
-// Parts without a header come from a server that lost a race.
+// A server that lost a race leaves parts without a header.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {

@@ -123,9 +123,9 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 }
 
 // trimJournal deletes steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. If weigh
-// is true, octets bound all. An unsettled zone's needed steps are condensed first; the result is the octets of the
-// condensed step before. Two servers may trim at once, as a Delivery created later needs no step before the zone's
-// serial then, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left its name since rev.
+// is true, octets bound all. An unsettled zone's needed steps are condensed first; the result is the former octets of
+// the condensed step. Two servers may trim at once, as a Delivery created later needs no step before the zone's serial
+// then, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left its name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -237,8 +237,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key of step oldest, or a later key if the steps up to newest have more octets than most, but
-// never drops step newest.
+// weighSteps returns the key before which to trim: that of step oldest, or a later key if the steps up to newest have
+// more octets than most. Step newest always stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {

@@ -491,7 +491,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
-	case held != nil: // waits for a person, so first
+	case held != nil: // first, as a person must act
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, DescribeHold(z, held),
 			o.Generation)
 	case len(c.Holding.Works) == 0:

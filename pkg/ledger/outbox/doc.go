@@ -9,7 +9,7 @@
 //
 //  1. Each step is a write like a client's, decided by the law and proved by the same compares (package commit). So a
 //     repeated step changes nothing, and two servers may process an item.
-//  2. An item is deleted in the transaction that ends its work.
+//  2. An item, the stored form of a work, is deleted in the transaction that ends the work.
 //  3. The cascades of a namespace run one after the other. A bounded number of namespaces run cascades at once, in
 //     slices of time (lanes.go).
 //  4. An unreadable record is left out and noted in the item (work.go).

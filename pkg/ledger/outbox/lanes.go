@@ -19,7 +19,7 @@ const (
 // running lane releases its place after each work, and within a work after a slice of time.
 type lanes struct {
 	sync.WaitGroup
-	places  chan struct{} // a channel serves its senders in order
+	places  chan struct{} // senders are served in order
 	waiting atomic.Int32
 	slice   time.Duration
 	busy    sync.Map // by namespace

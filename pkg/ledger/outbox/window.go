@@ -163,7 +163,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
 		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
-		// Delegations are decided elsewhere. Objects that moved or came later are already decided.
+		// decideDelegations decides Delegations. Objects that moved or came later are already decided.
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}

@@ -38,7 +38,7 @@ type view struct {
 	before  bool
 	begun   bool
 	last    int64 // revision
-	handed  int   // since the last pause
+	handed  int   // events since the last pause
 	paused  time.Time
 }
 
