@@ -5,7 +5,7 @@
 //
 // Guarantees: (1) A directory with data is not touched. (2) After exit code 0 the restored data is complete and
 // clean, after any other the directory has no data.
-// Out of scope: the format of a backup (pkg/backup).
+//
 // Out of scope: the format of a backup, which is in pkg/backup.
 //
 // Read restore.go.

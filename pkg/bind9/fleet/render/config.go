@@ -231,7 +231,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs stores members in StateDir, so that a restarted server answers without its primary.
+// writeCatalogs stores members in StateDir, so that a restarted server answers without a primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return

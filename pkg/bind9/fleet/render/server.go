@@ -67,7 +67,7 @@ type Platform struct {
 	AgentReaders []types.NamespacedName
 }
 
-// Catalog is a catalog zone (RFC 9432) with its primaries.
+// Catalog is a catalog zone (RFC 9432) and the primaries.
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort

@@ -280,7 +280,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread selects pods by role: the labels of a Deployment would select only its own pod.
+// listSpread selects pods by role: the labels of a Deployment would select only their own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
