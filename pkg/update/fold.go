@@ -177,3 +177,11 @@ func (f *folding) listChanges() (changes []Change) {
 	}
 	return changes
 }
+
+func sameValues(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}
