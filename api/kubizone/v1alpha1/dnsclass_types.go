@@ -227,8 +227,8 @@ type Bind9Provider struct {
 	// +default=ref(Bind9ModeCatalog)
 	Mode Bind9Mode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=Bind9Mode"`
 
-	// primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53): "192.0.2.1",
-	// "[2001:db8::1]:5353". Required in mode Transfer, refused in others.
+	// primaries are the hidden primary's IP addresses as the servers reach them, with or without a port (53):
+	// "192.0.2.1", "[2001:db8::1]:5353". Required in mode Transfer, refused in others.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=16

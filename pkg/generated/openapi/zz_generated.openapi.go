@@ -7281,7 +7281,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". Required in mode Transfer, refused in others.",
+							Description: "primaries are the hidden primary's IP addresses as the servers reach them, with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". Required in mode Transfer, refused in others.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
