@@ -15,6 +15,5 @@
 // establish review, the day, the user.
 //
 // Read first: reading.go (how a decision reads facts) and plan.go, then keys.go (the kinds of facts). The packages,
-// from the bottom layer: sethash, pattern, content, rules, this package, claims, records and zones. Each imports only
-// packages named before it.
+// from the bottom layer: sethash, pattern, content, rules, this package, claims, records and zones.
 package law

@@ -107,7 +107,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findZone returns nil if the zone is gone: its cascade purges the keys.
+// findZone returns the record's present zone; nil if the zone is gone, whose cascade purges the keys.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {
