@@ -183,7 +183,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement returns h without the replacement lock of the cascade id, which the lock must not stop.
+// WithoutReplacement returns h without the replacement lock of the cascade id, to let the cascade pass.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -279,8 +279,8 @@ type Held struct {
 }
 
 // HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. So hosts of a
-// tenant's NS, which a rule must name (S4.5) and which has the whole zone, are included; a tenant's MX takes no name
-// from a third namespace.
+// tenant's NS are included: a rule must name this type (S4.5), and the server has the whole zone. A tenant's MX takes
+// no name from a third namespace.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

@@ -43,8 +43,8 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText reports whether the label matches text. It tries only the leftmost place of each part, which leaves the
-// most text for later parts.
+// matchText reports whether the label matches text. The leftmost place of each part is enough, and leaves the most text
+// for later parts.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
