@@ -105,7 +105,7 @@ func (o *Owner) Fact() any {
 }
 
 // Claim counts a namespace's records by the kind of the admitting rule (S4.17). A tenant's records by underscore rules
-// claim nothing, and are not counted (S4.14).
+// claim nothing (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`

@@ -10,7 +10,7 @@ import (
 )
 
 // Reading gives a decision its facts. At the first missing fact, Get panics with lacking, which Decide recovers to
-// return a Need. No other code panics or recovers like this.
+// return a Need.
 type Reading struct {
 	seen  *Seen
 	needs []Key

@@ -6,7 +6,7 @@ package law
 // Only the time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
 //
 // An ended zone keeps its uid, a part of its internal keys. So no rule recreates the zone until the cascade has purged
-// them. Owners and journal stay until Delivery has withdrawn the zone.
+// them.
 
 // Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
 type Withdrawal struct {

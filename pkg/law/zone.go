@@ -22,7 +22,7 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings are settings that take effect without a decision.
+// ZoneSettings are the settings that a decision copies from the Zone object unchanged.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32

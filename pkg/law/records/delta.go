@@ -97,8 +97,8 @@ func (x *delta) countRemoved() {
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name, and to Own there for own records at underscore names. It returns
-// false if a removed contribution was not counted.
+// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own at the name itself.
+// It returns false if a removed contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {

@@ -20,7 +20,7 @@ type RecordAsk struct {
 	After *law.Record
 	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Existed marks a record between two zones (S2.9), in a cascade also a record in a zone.
+	// Existed marks a record that moves and has left its zone (S2.9), in a cascade also a record in a zone.
 	Existed bool
 	// Came marks, in a cascade, a record that waits under its name in a removed zone.
 	Came bool
