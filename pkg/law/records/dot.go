@@ -100,7 +100,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder reports whether the writer is warned of who has the target's host (S4.18).
+// warnsOfHolder reports whether the writer is warned of the holder of the target's host (S4.18).
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
