@@ -28,8 +28,8 @@ type Bind9ClusterStatusApplyConfiguration struct {
 	Target *string `json:"target,omitempty"`
 }
 
-// Bind9ClusterStatusApplyConfiguration constructs a declarative configuration of the Bind9ClusterStatus type for use
-// with apply.
+// Bind9ClusterStatusApplyConfiguration constructs a declarative configuration of the Bind9ClusterStatus type for use with
+// apply.
 func Bind9ClusterStatus() *Bind9ClusterStatusApplyConfiguration {
 	return &Bind9ClusterStatusApplyConfiguration{}
 }

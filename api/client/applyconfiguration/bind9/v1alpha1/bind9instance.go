@@ -126,9 +126,9 @@ func (b *Bind9InstanceApplyConfiguration) WithDeletionTimestamp(value metav1.Tim
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *Bind9InstanceApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *Bind9InstanceApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

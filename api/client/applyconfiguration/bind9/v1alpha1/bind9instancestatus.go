@@ -28,8 +28,8 @@ type Bind9InstanceStatusApplyConfiguration struct {
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 
-// Bind9InstanceStatusApplyConfiguration constructs a declarative configuration of the Bind9InstanceStatus type for use
-// with apply.
+// Bind9InstanceStatusApplyConfiguration constructs a declarative configuration of the Bind9InstanceStatus type for use with
+// apply.
 func Bind9InstanceStatus() *Bind9InstanceStatusApplyConfiguration {
 	return &Bind9InstanceStatusApplyConfiguration{}
 }

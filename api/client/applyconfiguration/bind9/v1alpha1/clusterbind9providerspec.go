@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// ClusterBind9ProviderSpecApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderSpec
-// type for use with apply.
+// ClusterBind9ProviderSpecApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderSpec type for use
+// with apply.
 //
 // ClusterBind9ProviderSpec is the desired state of a provider's clusters.
 type ClusterBind9ProviderSpecApplyConfiguration struct {
@@ -21,8 +21,8 @@ type ClusterBind9ProviderSpecApplyConfiguration struct {
 	Bind9ClusterSpecApplyConfiguration `json:""`
 }
 
-// ClusterBind9ProviderSpecApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderSpec
-// type for use with apply.
+// ClusterBind9ProviderSpecApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderSpec type for use with
+// apply.
 func ClusterBind9ProviderSpec() *ClusterBind9ProviderSpecApplyConfiguration {
 	return &ClusterBind9ProviderSpecApplyConfiguration{}
 }

@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// ClusterBind9ProviderStatusApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderStatus
-// type for use with apply.
+// ClusterBind9ProviderStatusApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderStatus type for use
+// with apply.
 //
 // ClusterBind9ProviderStatus is the observed state of a provider's clusters.
 type ClusterBind9ProviderStatusApplyConfiguration struct {
@@ -24,8 +24,8 @@ type ClusterBind9ProviderStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
-// ClusterBind9ProviderStatusApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderStatus
-// type for use with apply.
+// ClusterBind9ProviderStatusApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderStatus type for use with
+// apply.
 func ClusterBind9ProviderStatus() *ClusterBind9ProviderStatusApplyConfiguration {
 	return &ClusterBind9ProviderStatusApplyConfiguration{}
 }

@@ -61,9 +61,9 @@ func (b *ServiceApplyConfiguration) WithExternalTrafficPolicy(value bind9v1alpha
 	return b
 }
 
-// WithLoadBalancerSourceRanges adds the given value to the LoadBalancerSourceRanges field in the declarative
-// configuration and returns the receiver, so that objects can be build by chaining "With" function invocations. If
-// called multiple times, values provided by each call will be appended to the LoadBalancerSourceRanges field.
+// WithLoadBalancerSourceRanges adds the given value to the LoadBalancerSourceRanges field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the LoadBalancerSourceRanges field.
 func (b *ServiceApplyConfiguration) WithLoadBalancerSourceRanges(values ...string) *ServiceApplyConfiguration {
 	for i := range values {
 		b.LoadBalancerSourceRanges = append(b.LoadBalancerSourceRanges, values[i])

@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// Bind9InstanceSelectionApplyConfiguration represents a declarative configuration of the Bind9InstanceSelection type
-// for use with apply.
+// Bind9InstanceSelectionApplyConfiguration represents a declarative configuration of the Bind9InstanceSelection type for use
+// with apply.
 //
 // Bind9InstanceSelection selects Bind9Instances by namespace and label.
 type Bind9InstanceSelectionApplyConfiguration struct {
@@ -21,8 +21,8 @@ type Bind9InstanceSelectionApplyConfiguration struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Bind9InstanceSelectionApplyConfiguration constructs a declarative configuration of the Bind9InstanceSelection type
-// for use with apply.
+// Bind9InstanceSelectionApplyConfiguration constructs a declarative configuration of the Bind9InstanceSelection type for use with
+// apply.
 func Bind9InstanceSelection() *Bind9InstanceSelectionApplyConfiguration {
 	return &Bind9InstanceSelectionApplyConfiguration{}
 }

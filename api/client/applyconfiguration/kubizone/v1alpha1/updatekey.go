@@ -127,9 +127,9 @@ func (b *UpdateKeyApplyConfiguration) WithDeletionTimestamp(value metav1.Time) *
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *UpdateKeyApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *UpdateKeyApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value
