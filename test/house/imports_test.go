@@ -448,6 +448,11 @@ var table = []row{
 		why: "main names the command: the program stands beside each named, so it has neither Kubernetes' clients nor etcd",
 	},
 	{
+		pkg: "cmd/kubectl-kubizone", may: []string{"pkg/cmd/client"},
+		never: []string{etcd, "k8s.io/apiserver/pkg/server/...", module + "/pkg/ledger/...", module + "/pkg/apiserver/..."},
+		why:   "a person downloads the client: it asks a server, and is none",
+	},
+	{
 		pkg: "cmd/...", may: []string{"pkg/cmd/..."},
 		why: "main names the sub-command and nothing else: package main can be neither imported nor tested",
 	},

@@ -29,9 +29,9 @@ var Providers = map[string]Kind{
 // Kind is a kind of provider.
 type Kind struct {
 	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without
-	// sources, except for bind9, whose instances kubizone verify queries itself.
+	// sources, except for bind9, whose instances kubectl kubizone verify queries itself.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers that kubizone verify queries by DNS. If nil, the provider compares.
+	// NameServers returns the servers that kubectl kubizone verify queries by DNS. If nil, the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify is the sub-command kubizone verify, which compares the servers of a zone with the API.
+// Package verify is the sub-command kubectl kubizone verify, which compares the servers of a zone with the API.
 //
 // Guarantees:
 //
