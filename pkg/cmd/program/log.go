@@ -63,7 +63,6 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger has the keys of Kubernetes' programs, and the key level.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
@@ -113,15 +112,14 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval: libraries log an error for
-// each request of a client.
+// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval, as libraries log an error
+// for each request of a client.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit drops further lines of a place, and prints their number before the place's first line in the next
-// interval.
+// placeLimit drops further lines of a place. Their number precedes the place's first line in the next interval.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex

@@ -4,8 +4,10 @@
 // Package objects converts writes of API objects to requests of package law (ZoneAsk, DelegationAsk), objects to their
 // stored form and back (ObjectCodec), and decisions to status (Placer).
 //
-// Promises. (1) A value made from a stored object depends on nothing else: no clock, no other object. (2) Each
-// condition written by a Placer has the generation at which it was observed.
+// Guarantees:
+//
+//  1. A value made from a stored object depends on nothing else: no clock, no other object.
+//  2. Each condition written by a Placer has the generation at which it was observed.
 //
 // Out of scope: keys, transactions and queues; the law's form of an object, which package lawform has.
 //

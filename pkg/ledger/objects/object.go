@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ObjectCodec encodes a resource's objects for etcd. Transformer nil: no encryption at rest.
+// ObjectCodec encodes a resource's objects for etcd, without encryption at rest if Transformer is nil.
 type ObjectCodec struct {
 	Codec       runtime.Codec
 	Transformer value.Transformer
@@ -63,7 +63,7 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
 }
 
-// DecodeNew decodes a stored object of the kind in its data.
+// DecodeNew decodes a stored object of any kind.
 func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -112,8 +112,7 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is
-// nil.
+// Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -189,9 +188,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13). Ready
-// is Unknown until every class has confirmed the write, or True at once if no class delivers the zone and the content
-// is settled and served.
+// setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13).
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	switch {
@@ -268,7 +265,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
-	case held != nil: // first, as it waits for a person
+	case held != nil: // first, as a person must act
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, DescribeHold(z, held),
 			o.Generation)
 	case len(c.Holding.Works) == 0:
@@ -331,8 +328,8 @@ func Moving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// Renames returns the path of the field by which an update would rename or move an established zone, "" for none
-// (S1.6). Neither another spelling (case, absolute) of the name nor the default namespace in a zoneRef renames.
+// Renames returns the path of the field by which an update would rename or move an established zone, or "" (S1.6).
+// Another spelling (case, absolute) of the name does not rename, nor does the default namespace in a zoneRef.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {

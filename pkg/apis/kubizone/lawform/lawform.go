@@ -80,7 +80,7 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-// ReleaseNow returns the namespaces in the release-now annotation, sorted: their grace periods end (S2.5).
+// ReleaseNow returns the sorted namespaces in the release-now annotation (S2.5).
 func ReleaseNow(o metav1.Object) []string {
 	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
 		return c == ',' || c == ' '
@@ -156,7 +156,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// readSigners returns the sorted data of the DS for the parent. DS of a former name are ignored (S12.2).
+// DS of a former name are ignored (S12.2).
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
@@ -225,7 +225,7 @@ func Record(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData is Record without values. It fails only if the type does not parse.
+// RecordWithoutData is Record without values. The only error is a type that does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -241,8 +241,8 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery: with the finalizer, a
-// class may still have the zone (S8.3).
+// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery, as a class may still have
+// the zone (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&
@@ -256,7 +256,7 @@ func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	return rule, err
 }
 
-// DelegationSpec returns a Delegation's spec for the law, or an error if a pattern does not parse.
+// DelegationSpec returns a Delegation's spec for the law.
 func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
