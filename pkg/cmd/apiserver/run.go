@@ -22,7 +22,6 @@ import (
 // Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The
 // options must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
-	memory.SpareHeap()
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -67,11 +66,12 @@ func (o *Options) Run(ctx context.Context) error {
 func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(outer)
 	defer fail(nil)
+	views := zoneview.NewSet(zoneview.Within(memory.Total()))
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
-		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), Fleet: o.Fleet,
+		Zones: views, Fleet: o.Fleet,
 		Budgets: o.Budgets, ACME: o.ACME,
 	})
 	if err != nil {
@@ -92,7 +92,16 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	err = server.Run(ctx)
+	// The sub-commands beside the API end before it, for they write their outcomes by it.
+	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
+	besideEnded := make(chan error, 1)
+	go func() {
+		defer stopAPI()
+		besideEnded <- o.runBeside(ctx, server, views)
+	}()
+	err = server.Run(serving)
+	fail(err)
+	err = errors.Join(err, <-besideEnded)
 	stopLedger()
 	return errors.Join(err, <-ended)
 }

@@ -45,9 +45,9 @@ type Process struct {
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones, nil if the work needs none.
+	// Feed reads zones, nil if the work needs none, or beside a Server.
 	Feed *fromapi.Source
-	// Client tests whether the API answers. If nil, Feed's client is used.
+	// Client tests whether the API answers.
 	Client rest.Interface
 	// WaitFirst waits for everything but zones; nil means nothing.
 	WaitFirst func(ctx context.Context) error
@@ -115,8 +115,6 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	what := "zones"
 	if p.Feed == nil {
 		what = "objects"
-	} else if p.Client == nil {
-		p.Client = p.Feed.Client
 	}
 	p.Printf("health on %s, reading %s", p.health.Addr(), what)
 	parts.Go(func() { p.reportWaiting(running) })
