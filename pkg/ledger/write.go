@@ -22,17 +22,16 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newCommitter returns the committer of a write. The storage calls fill in the write.
+	// newCommitter returns the committer of a write, which the storage calls fill in.
 	newCommitter func(*objectWrite[T, P]) optimistic
 }
 
-// objectWrite is the state of a write. The object in after belongs to the caller, so decisions are placed in a copy.
+// The object in after belongs to the caller, so decisions are placed in a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
-	// reached is false if the last update changed nothing, so the store did not write.
+	// reached is false if the last update changed nothing, so that the store did not write.
 	reached bool
-	// release runs when the storage call returns.
 	release func()
 }
 
@@ -48,7 +47,6 @@ func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out r
 	w, c := s.begin()
 	defer w.release()
 	w.setAfter(obj)
-	// out is nil, as decoding is wasted: the ledger commits another encoding.
 	if err := s.Interface.Create(withCommitter(ctx, c), key, obj, nil, 0); err != nil {
 		return err
 	}

@@ -16,8 +16,7 @@ import (
 // Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// readTotal reads MemTotal of proc(5), memory.max of cgroup v2 and memory.limit_in_bytes of v1; 0 without these, as on
-// systems other than Linux.
+// readTotal reads proc(5) and the limits of cgroup v2 and v1, which only Linux has.
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
@@ -54,10 +53,10 @@ const (
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare and
-// mostSpare, or the live heap's size (the default) if larger. A write leaves some 100 KiB, and a collection scans the
-// history of watch caches, so a server with few zones would spend a fifth of its CPU time. After quietTime without a
-// collection, spare memory and the pages of the program, most of which only the start needs, go back to the system.
-// Call SpareHeap once, after the start, whose garbage would lie between objects that stay. GOGC overrides.
+// mostSpare, or the live heap's size if larger. A write leaves some 100 KiB, and a collection scans the history of
+// watch caches: a server with few zones would spend a fifth of its CPU time. After quietTime without a collection,
+// spare memory and the pages of the program, most of which only the start needs, go back to the system. Call SpareHeap
+// once, after the start, whose garbage would lie between objects that stay. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -98,7 +97,6 @@ func readHeap() heap {
 // isLoose reports whether the return of memory is worth a collection.
 func (h heap) isLoose() bool { return h.held > h.live+h.live/2+8<<20 }
 
-// spareOf returns usualSpare for unknown memory, 0.
 func spareOf(total uint64) uint64 {
 	if total == 0 {
 		return usualSpare

@@ -42,7 +42,7 @@ func (m *Message) ListPrerequisites() []Prerequisite {
 	return append(all, valued...)
 }
 
-// Judge returns NoError if these RRsets meet the requirement, else the RCODE (RFC 2136 §3.2.5).
+// Judge returns NoError if sets meet the requirement, else the RCODE (RFC 2136 §3.2.5).
 func (p Prerequisite) Judge(sets []RRset) RCode {
 	var there *RRset
 	for i := range sets {

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The
-// options must be completed and validated.
+// Run serves until ctx ends, then stops the parts in order (P3), and returns nil if only ctx ended the run. The options
+// must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
@@ -78,7 +78,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// The ledger ends after the API, whose pending requests need it.
+	// The API, whose pending requests need the ledger, ends first.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -92,7 +92,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	// The sub-commands beside the API end before it, for they write their outcomes by it.
+	// The sub-commands end before the API, to which they write their outcomes.
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
 	go func() {

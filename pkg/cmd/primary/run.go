@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// Run serves until ctx ends, and then returns nil.
+// Run returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
 	api, set := c.Client, (*zoneview.Set)(nil)
 	if c.Server != nil {

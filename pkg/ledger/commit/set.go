@@ -23,7 +23,7 @@ import (
 
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
-	// Creations are decided on guesses: a new DHCP lease usually has a new name.
+	// A new DHCP lease usually has a new name, so creations are decided on guesses.
 	guess := len(t.Writes)+len(t.Requires) <= maxGuessed &&
 		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
 	hint := ""
@@ -65,8 +65,8 @@ func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
 }
 
-// beginDecision returns the members to decide: deletions first, as they free names, then addresses, NS, and the rest,
-// so that no warning misses a Record created by another write.
+// Deletions come first, as they free names, then addresses, NS, and the rest, so that no warning misses a Record
+// created by another write.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -87,7 +87,6 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	return pending
 }
 
-// rankOf orders an address before the NS naming its host, and DS after the NS beside it.
 func rankOf(w *SetWrite) int {
 	if w.After == nil {
 		return 0
@@ -133,8 +132,7 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone refuses a write to another zone than the set's. lock is the anchor write's zone, to be locked
-// first, if it is not the hint.
+// lock is the anchor write's zone, to be locked first, if it is not the hint.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -220,8 +218,7 @@ func (g *group) answersWarning(w law.Warning) bool {
 	})
 }
 
-// warnOfDeletions warns the first deletion of the whole set's removals, as the zone between two writes is never
-// delivered.
+// The first deletion gets the warning for the whole set, as the zone between two writes is never delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
 	if t.change == nil || first.Dry {

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updates has the TSIG keys of dynamic updates (RFC 2136), and the queue of their messages.
+// Package updates queues the messages of TSIG keys for dynamic updates (RFC 2136).
 //
 // Guarantees: (1) waiting messages, their octets and messages in progress are bounded, in total and by tenant; messages
 // of a TCP connection are applied in order, datagrams in any order; (2) a message is applied once, and copies get the
