@@ -302,8 +302,8 @@ func TestJudge_asksOnePodAloneForTheRightToActAsOthers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	f.pods[0].Spec.Containers = []corev1.Container{{Args: []string{"apiserver", "--", "controller"}}}
-	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-controller") ||
-		strings.Contains(got.Message, "kubizone-primary") {
+	got := findCheck(t, judgeFacts(f, now), "permissions")
+	if text := got.Message; got.Status != Fail || !strings.Contains(text, "kubizone-controller") || strings.Contains(text, "kubizone-primary") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -33,8 +33,8 @@ type server struct {
 	dns     netip.AddrPort
 	config  *rest.Config
 	client  *versioned.Clientset
-	// ready is the time from start to the ready line, cpu the CPU time until then, resident the memory after a rest,
-	// in bytes, with etcd's mapped pages.
+	// ready is the time to the ready line, cpu the CPU time until then, resident the memory after a rest, in bytes,
+	// with etcd's mapped pages.
 	ready    time.Duration
 	cpu      time.Duration
 	resident uint64
@@ -62,7 +62,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string, further ...str
 	}
 	s.process = exec.Command(p.Program, append([]string{"up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String()},
 		further...)...)
-	// A new session, because Linux divides a busy machine between sessions.
+	// Linux divides a busy machine between sessions.
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := s.process.StdoutPipe()
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string, further ...str
 				close(ready)
 			}
 		}
-		_ = s.process.Wait() // stopped: an error by design
+		_ = s.process.Wait() // an error by design
 	}()
 	select {
 	case <-ready:
