@@ -337,6 +337,13 @@ func (s *Server) Loopback() *restclient.Config {
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
+// As returns the client configuration of a user in this process, with the rights that the authorizer grants the user.
+func (s *Server) As(user string) *restclient.Config {
+	config := restclient.CopyConfig(s.loopback)
+	config.Impersonate.UserName = user
+	return config
+}
+
 // Registry returns the server's own metrics. /metrics also serves upstream's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
