@@ -4,9 +4,9 @@
 // Package memory returns the memory available to this process, and tunes a server's garbage collector by it.
 //
 // Guarantees: (1) A container's lower limit counts. (2) Unknown memory is 0, never a guess. (3) GOGC and GOMEMLIMIT in
-// the environment are respected. (4) Only unchanged pages of the program's file are unmapped.
+// the environment are respected.
 //
 // Out of scope: the use of the memory.
 //
-// Read memory.go first, then program_linux.go.
+// Read memory.go first.
 package memory

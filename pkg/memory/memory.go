@@ -55,8 +55,8 @@ const quietTime = 100 * time.Second
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare and
 // mostSpare, or the live heap's size if larger. A write leaves some 100 KiB, and a collection scans the history of
 // watch caches: a server with few zones would spend a fifth of its CPU time. After quietTime without a collection,
-// spare memory and the pages of the program, most of which only the start needs, go back to the system. Call SpareHeap
-// once, after the start, whose garbage would lie between objects that stay. GOGC overrides.
+// spare memory goes back to the system. Call SpareHeap once, after the start, whose garbage would lie between objects
+// that stay. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -70,18 +70,11 @@ func SpareHeap() {
 			debug.SetGCPercent(percent)
 		}
 		now := time.Now()
-		if now.Sub(last) >= quietTime {
-			go giveBack(heap.isLoose()) // a collection calls this function again
+		if now.Sub(last) >= quietTime && heap.isLoose() {
+			go debug.FreeOSMemory() // its collection calls this function again
 		}
 		last = now
 	})
-}
-
-func giveBack(spare bool) {
-	if spare {
-		debug.FreeOSMemory()
-	}
-	unmapProgram(os.DirFS("/"))
 }
 
 // heap has octets: the objects found alive by the last collection, and all memory held for objects.
