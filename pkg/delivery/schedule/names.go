@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
@@ -35,6 +36,9 @@ type right struct {
 	has  []name.Name
 	// claimed is the name to deliver the zone under, stored or not.
 	claimed name.Name
+	// confirmed and behind are of the stored state, for Status until the Loop has loaded it.
+	confirmed serial.Serial
+	behind    []string
 	// owned: the Loop works on this delivery, and knows more than a watch.
 	owned bool
 }
