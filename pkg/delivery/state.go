@@ -34,8 +34,8 @@ type State struct {
 	Intent                   *Intent
 	Servers                  []Server
 	// Asked is the settled serial for which Servers were asked; 0 for those read from a Store.
-	Asked serial.Serial
-	Failed, Skipped          int
+	Asked           serial.Serial
+	Failed, Skipped int
 	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: the attempt failed for another
 	// reason.
 	Refused     []Failure

@@ -4,6 +4,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,6 +27,8 @@ type Facts struct {
 	Classes []ClassFacts
 	// Remains are begun deliveries, of classes in force or not.
 	Remains []ClassFacts
+	// Processes are zero where it is not known which processes work.
+	Processes Processes
 }
 
 // ClassFacts are the facts of a zone at one class.
@@ -38,8 +41,9 @@ type ClassFacts struct {
 	Observed bool
 	// Message is the reason why the class delivers nothing; "" for none.
 	Message string
-	// NameServers: the class has own name servers.
-	NameServers bool
+	// NameServers: the class has own name servers. Paused: the class is paused. Fetched: its servers transfer zones
+	// from a primary.
+	NameServers, Paused, Fetched bool
 }
 
 // At returns f without a confirmation by another target, or of a zone under removal. An empty target is unknown.
@@ -129,7 +133,7 @@ func JudgeZone(f *Facts) Judgement {
 		case fault.Status != "":
 			return fault
 		case len(f.Remains) > 0:
-			return leaving
+			return f.unlessStays(cmp.Or(f.findDeadController(), leaving))
 		case held.Status != "":
 			return held
 		case !isSettled:
@@ -147,7 +151,10 @@ func JudgeZone(f *Facts) Judgement {
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
 		case !of.Known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
-			if waits = pending; !of.Known || state.Error == nil {
+			if waits.Status == "" || waits == pending {
+				waits = cmp.Or(f.findCause(&of), pending)
+			}
+			if !of.Known || state.Error == nil {
 				if fault := of.findFault(); fault.Status != "" {
 					return fault
 				}
@@ -158,11 +165,19 @@ func JudgeZone(f *Facts) Judgement {
 	case held.Status != "":
 		return held
 	case waits.Status != "":
-		return waits
+		return f.unlessStays(waits)
 	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
 		return confirmedBy(serial.Serial(zone.Status.Serial))
 	}
 	return settling
+}
+
+// unlessStays returns j, or zero while the cause in the Zone's Ready may still hold.
+func (f *Facts) unlessStays(j Judgement) Judgement {
+	if f.Processes.stays(ReadyOf(f.Zone.Status.Conditions)) {
+		return Judgement{}
+	}
+	return j
 }
 
 // findRemovalFault returns why a class still has a zone that is deleted, or without a class in force; zero for none.

@@ -4,6 +4,7 @@
 package ready
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -33,6 +34,8 @@ type Progress struct {
 	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
 	held    Judgement
 	settled serial.Serial
+	// processes are those of the Facts.
+	processes Processes
 }
 
 type classProgress struct {
@@ -41,6 +44,8 @@ type classProgress struct {
 	serial serial.Serial
 	// fault is the reason why the class confirms no more; zero while the delivery is under way.
 	fault Judgement
+	// cause is the known cause of a delivery under way that does not end; zero for none.
+	cause Judgement
 }
 
 // has reports whether the class has confirmed a serial. known is false if the serials are not comparable (RFC 1982
@@ -89,6 +94,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 // Same reports whether s and other judge each Record alike.
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
+		s.processes == other.processes &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
 		slices.EqualFunc(s.digests, other.digests, slices.Equal[[]uint64]) &&
 		maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
@@ -99,7 +105,7 @@ func (s *Progress) Same(other *Progress) bool {
 // ProgressOf decides the Progress of a zone.
 func ProgressOf(f *Facts) *Progress {
 	s := progressOf(f)
-	s.serial = serial.Serial(f.Zone.Status.Serial)
+	s.serial, s.processes = serial.Serial(f.Zone.Status.Serial), f.Processes
 	return s
 }
 
@@ -121,7 +127,7 @@ func progressOf(f *Facts) *Progress {
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
-		of := classProgress{class: known.Class, serial: known.State.Serial, fault: known.findFault()}
+		of := classProgress{class: known.Class, serial: known.State.Serial, fault: known.findFault(), cause: f.findCause(known)}
 		if f.Frozen {
 			of.fault = frozen
 		}
@@ -162,7 +168,7 @@ func progressWithoutClass(f *Facts) *Progress {
 	case fault.Status != "":
 		return &Progress{fault: fault}
 	case len(f.Remains) > 0:
-		return &Progress{fault: leaving}
+		return &Progress{fault: cmp.Or(f.findDeadController(), leaving)}
 	}
 	s := &Progress{classes: []classProgress{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).Status != "" {
@@ -173,6 +179,11 @@ func progressWithoutClass(f *Facts) *Progress {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s
+}
+
+// IsPausedByOwner reports whether the zone's own annotation is the cause of every Pending.
+func (s *Progress) IsPausedByOwner() bool {
+	return len(s.classes) > 0 && s.classes[0].cause.Reason == v1alpha1.ReasonPaused
 }
 
 // Knows reports whether the serial of a Record is not ahead of the zone's. Else a later content write has set Ready,
@@ -190,7 +201,7 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	if s.fault.Status != "" {
 		return s.fault, "", true
 	}
-	waits := false
+	waits := Judgement{}
 	for _, of := range s.classes {
 		has, known := of.has(taken)
 		switch {
@@ -199,15 +210,18 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 		case has:
 		case of.fault.Status != "":
 			return of.fault, "", true
-		default:
-			waits = true
+		case waits.Status == "", waits == pending:
+			waits = cmp.Or(of.cause, pending)
 		}
 	}
 	switch {
-	case waits && s.held.Status != "" && taken.Ahead(s.settled):
+	case waits.Status == "":
+	case s.held.Status != "" && taken.Ahead(s.settled):
 		return s.held, "", true
-	case waits:
-		return pending, "", true
+	case s.processes.stays(ReadyOf(record.Status.Conditions)):
+		return Judgement{}, "", false
+	default:
+		return waits, "", true
 	}
 	switch failure, missing := s.findMissing(record); {
 	case failure != nil:

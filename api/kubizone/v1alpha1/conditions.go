@@ -133,6 +133,13 @@ const (
 	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13). Of other objects: not
 	// yet judged by a controller (S7.11).
 	ReasonPending = "Pending"
+	// ReasonPaused, instead of Pending: the annotation kubi.zone/paused of the Zone stops delivery. ReasonClassPaused:
+	// spec.paused of a class does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class
+	// transfer from primaries, and none works.
+	ReasonPaused       = "Paused"
+	ReasonClassPaused  = "ClassPaused"
+	ReasonNoController = "NoController"
+	ReasonNoPrimary    = "NoPrimary"
 	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and is withdrawn from former classes
 	// (S6.13).
 	ReasonNoClass   = "NoClass"

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
@@ -51,6 +52,8 @@ type Process struct {
 	Client rest.Interface
 	// WaitFirst waits for everything but zones; nil means nothing.
 	WaitFirst func(ctx context.Context) error
+	// Beat renews a Lease while the process is ready; nil for none.
+	Beat *heartbeat.Beat
 	// Unready returns why the process is not ready after the begin of the work, or "". If nil, it is always ready.
 	Unready func() string
 
@@ -109,6 +112,9 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 		defer informers.Shutdown()
 	}
 	defer end()
+	if p.Beat != nil {
+		parts.Go(func() { p.Beat.Run(running, func() bool { return p.unready() == "" }) })
+	}
 	for _, run := range p.Background {
 		parts.Go(func() { run(outlasting) })
 	}
@@ -177,25 +183,27 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	return p.Feed.Wait(running)
 }
 
-func (p *Process) newHandler() http.Handler {
-	unready := func() string {
-		select {
-		case <-p.begun:
-		default:
-			// The port needs no credentials: names of zones are only logged.
-			return "data that the work needs is still being read; the log names zones that cannot be read"
-		}
-		if p.Unready == nil {
-			return ""
-		}
-		return p.Unready()
+// unready returns "" when ready.
+func (p *Process) unready() string {
+	select {
+	case <-p.begun:
+	default:
+		// The port needs no credentials: names of zones are only logged.
+		return "data that the work needs is still being read; the log names zones that cannot be read"
 	}
+	if p.Unready == nil {
+		return ""
+	}
+	return p.Unready()
+}
+
+func (p *Process) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes /healthz
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := unready(); why != "" {
+		if why := p.unready(); why != "" {
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -198,6 +199,9 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if m.written = now; ahead.serial != 0 {
 		m.asked = ahead
 	}
+	if stalled != nil && ready.StalledOf(zone.Status.Conditions) == nil && ready.IsCause(j.AsCondition()) {
+		z.events.announceZone(zone, corev1.EventTypeWarning, j.Reason, "%s", j.Message)
+	}
 	return nil
 }
 
@@ -211,6 +215,6 @@ func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condit
 		return true
 	}
 	before := ready.ReadyOf(zone.Status.Conditions)
-	return before != nil && before.Status == j.Status && before.Reason == j.Reason &&
-		(before.Message == j.Message && before.ObservedGeneration == zone.Generation || j.Reason == v1alpha1.ReasonPending)
+	return before != nil && before.Status == j.Status && before.Reason == j.Reason && (j.Reason == v1alpha1.ReasonPending ||
+		before.Message == j.Message && (before.ObservedGeneration == zone.Generation || ready.IsCause(before)))
 }
