@@ -43,7 +43,7 @@ func inWorld(t *testing.T, do func(w *world)) {
 			}
 			return false, nil, nil
 		})
-		w.watcher = NewWatcher(w.leases(), func() { w.changes.Add(1) })
+		w.watcher = NewWatcher(w.leaseClient(), func() { w.changes.Add(1) })
 		ctx, end := context.WithCancel(t.Context())
 		go w.watcher.Run(ctx)
 		do(w)
@@ -52,13 +52,13 @@ func inWorld(t *testing.T, do func(w *world)) {
 	})
 }
 
-func (w *world) leases() coordinationclient.LeaseInterface {
+func (w *world) leaseClient() coordinationclient.LeaseInterface {
 	return w.cluster.CoordinationV1().Leases("kubizone-system")
 }
 
 func (w *world) startReplica(process, identity string) (kill func()) {
 	ctx, kill := context.WithCancel(w.Context())
-	beat := &Beat{Leases: w.leases(), Process: process, Identity: identity}
+	beat := &Beat{Leases: w.leaseClient(), Process: process, Identity: identity}
 	go beat.Run(ctx, func() bool { return true })
 	return kill
 }
@@ -75,7 +75,7 @@ func (w *world) expectLife(after time.Duration, process string, want Life) {
 func (w *world) listHolders() map[string]string {
 	w.Helper()
 	holders := map[string]string{}
-	for _, lease := range must.Get(w.leases().List(w.Context(), metav1.ListOptions{}))(w).Items {
+	for _, lease := range must.Get(w.leaseClient().List(w.Context(), metav1.ListOptions{}))(w).Items {
 		holders[lease.Name] = *lease.Spec.HolderIdentity
 	}
 	return holders
@@ -114,7 +114,7 @@ func TestWatcher_isUnsureFirst(t *testing.T) {
 		time.Sleep(time.Minute)
 		last := time.Now()
 		kill()
-		w.watcher = NewWatcher(w.leases(), func() {})
+		w.watcher = NewWatcher(w.leaseClient(), func() {})
 		w.expectLife(0, Controller, Life{Unsure: true})
 		time.Sleep(5 * time.Minute)
 		ctx, end := context.WithCancel(w.Context())
@@ -183,7 +183,7 @@ func TestBeat_waitsUntilReady(t *testing.T) {
 		var ready atomic.Bool
 		ctx, end := context.WithCancel(w.Context())
 		defer end()
-		go (&Beat{Leases: w.leases(), Process: Fleet, Identity: "f"}).Run(ctx, ready.Load)
+		go (&Beat{Leases: w.leaseClient(), Process: Fleet, Identity: "f"}).Run(ctx, ready.Load)
 		time.Sleep(time.Minute)
 		if holders := w.listHolders(); len(holders) != 0 {
 			w.Errorf("holders %v", holders)

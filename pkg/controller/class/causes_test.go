@@ -44,7 +44,7 @@ func (e *recorder) Eventf(about, _ runtime.Object, _, reason, _, note string, ar
 	e.list = append(e.list, fmt.Sprintf("%s %s: %s", about.(*corev1.ObjectReference).Name, reason, fmt.Sprintf(note, arguments...)))
 }
 
-func (e *recorder) of(reason string) (list []string) {
+func (e *recorder) listNotes(reason string) (list []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, one := range e.list {
@@ -83,7 +83,7 @@ func newOutage(t *testing.T) *outage {
 	return o
 }
 
-func (o *outage) beat(process string) {
+func (o *outage) startProcess(process string) {
 	ctx, end := context.WithCancel(o.Context())
 	ended := make(chan struct{})
 	beat := &heartbeat.Beat{Leases: o.leases.CoordinationV1().Leases("kubizone-system"), Process: process,
@@ -138,7 +138,7 @@ func TestCauses_S7_4(t *testing.T) {
 		}, func(o *outage) {
 			o.stop()
 			o.startController()
-			o.beat(heartbeat.Controller)
+			o.startProcess(heartbeat.Controller)
 		}},
 		{"NoPrimary", "the platform starts kubizone primary", func(o *outage) {
 			o.changeClass(func(of *v1alpha1.DNSClass) {
@@ -146,7 +146,7 @@ func TestCauses_S7_4(t *testing.T) {
 			})
 			o.ends[heartbeat.Primary]()
 		}, func(o *outage) {
-			o.beat(heartbeat.Primary)
+			o.startProcess(heartbeat.Primary)
 			o.passTime(time.Minute)
 			o.changeClass(func(of *v1alpha1.DNSClass) {
 				of.Spec.Transfer, of.Spec.Webhook = nil, &v1alpha1.WebhookProvider{Server: "here"}
@@ -156,8 +156,8 @@ func TestCauses_S7_4(t *testing.T) {
 		t.Run(test.reason, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := newOutage(t)
-				o.beat(heartbeat.Controller)
-				o.beat(heartbeat.Primary)
+				o.startProcess(heartbeat.Controller)
+				o.startProcess(heartbeat.Primary)
 				o.startController()
 				o.passTime(time.Minute)
 				o.expectReady("True Delivered")
@@ -175,7 +175,7 @@ func TestCauses_S7_4(t *testing.T) {
 					t.Errorf("after two minutes Stalled: %q, %q", zone, record)
 				}
 				o.passTime(10 * time.Minute)
-				if events := o.events.of(test.reason); len(events) != 1 {
+				if events := o.events.listNotes(test.reason); len(events) != 1 {
 					t.Errorf("Events: %q", events)
 				}
 				test.end(o)
@@ -221,7 +221,7 @@ func TestCauses_namesNoUnknownProcess(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := newOutage(t)
 			if beats {
-				o.beat(heartbeat.Controller)
+				o.startProcess(heartbeat.Controller)
 			}
 			o.startController()
 			o.passTime(time.Minute)
