@@ -6,6 +6,8 @@ package heartbeat
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -30,6 +32,18 @@ type Beat struct {
 	name   string // "" before a Lease is taken
 	others map[string]sight
 	said   string
+}
+
+// PodNamespace returns the namespace of the pod of this process, as client-go finds it; "" outside of a pod.
+func PodNamespace() string {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // Run renews every Interval while ready returns true, until ctx ends.

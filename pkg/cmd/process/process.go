@@ -52,14 +52,13 @@ type Process struct {
 	Client rest.Interface
 	// WaitFirst waits for everything but zones; nil means nothing.
 	WaitFirst func(ctx context.Context) error
-	// Beat renews a Lease while the process is ready; nil for none.
-	Beat *heartbeat.Beat
 	// Unready returns why the process is not ready after the begin of the work, or "". If nil, it is always ready.
 	Unready func() string
 
 	out    io.Writer
 	health net.Listener
 	begun  chan struct{}
+	beat   *heartbeat.Beat // nil without a Lease
 }
 
 // Open binds the port of the probes. The caller calls Run or Close.
@@ -112,8 +111,8 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 		defer informers.Shutdown()
 	}
 	defer end()
-	if p.Beat != nil {
-		parts.Go(func() { p.Beat.Run(running, func() bool { return p.unready() == "" }) })
+	if p.beat != nil {
+		parts.Go(func() { p.beat.Run(running, func() bool { return p.unready() == "" }) })
 	}
 	for _, run := range p.Background {
 		parts.Go(func() { run(outlasting) })
