@@ -226,7 +226,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceStalled reports a Zone that waits for a person while no controller works (S7.4).
+// announceStalled reports a Zone that waits for a person while no controller works (S7.12).
 func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
 	if a.recorder == nil {

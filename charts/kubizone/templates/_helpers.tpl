@@ -56,7 +56,7 @@ metadata:
 {{- end -}}
 
 {{- define "kubizone.leases" -}}
-# Each replica renews a Lease of its own, by which conditions name a process that ended (S7.4). A process cannot write the
+# Each replica renews a Lease of its own, by which conditions name a process that ended (S7.12). A process cannot write the
 # Leases of another, nor that of an election; RBAC cannot bound create by a name.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]

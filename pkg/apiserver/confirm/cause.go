@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// nameCauseOfZone writes the cause of a Pending Zone while no controller works, and takes NoController back (S7.4).
+// nameCauseOfZone writes the cause of a Pending Zone while no controller works, and takes NoController back (S7.12).
 func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)

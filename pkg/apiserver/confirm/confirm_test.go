@@ -305,9 +305,9 @@ func (s *stored) countReasons() map[string]int {
 	return counts
 }
 
-// S7.4: when no controller works, 40,000 Pending Records cost at most 60 transactions: the latest of each namespace get
-// the cause, and the Zone has it. It is taken back as far as it was written.
-func TestTurn_namesACauseInFewTransactions_S7_4(t *testing.T) {
+// S7.12: when no controller works, 40,000 Pending Records cost at most 60 transactions: the latest of each namespace
+// get the cause, and the Zone has it. It is taken back as far as it was written.
+func TestTurn_namesACauseInFewTransactions_S7_12(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
 		l := newLeader(t, s, 50)
@@ -378,7 +378,7 @@ func TestTurn_namesACauseInFewTransactions_S7_4(t *testing.T) {
 	})
 }
 
-// S7.4: an owner that pauses its zone uses up no cause of others.
+// S7.12: an owner that pauses its zone uses up no cause of others.
 func TestTurn_limitsCausesOfAnOwnerByZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}

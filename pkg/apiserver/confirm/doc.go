@@ -11,7 +11,7 @@
 // bounded rate. (4) The server pauses between transactions while clients write. (5) A single server writes. If it dies,
 // another continues.
 // (6) Causes of a Pending Ready cost few transactions: the latest Records of each namespace get them, and the Zone. The
-// server writes a Zone only while no controller works (S7.4).
+// server writes a Zone only while no controller works (S7.12).
 //
 // Out of scope: providers, and the choice of the classes in force (package ready).
 //

@@ -119,9 +119,9 @@ func (o *outage) changeContent() {
 	}
 }
 
-// S7.4: a Pending Zone and Record name the known cause within 45 seconds, with the role that ends it. They are Stalled
+// S7.12: a Pending Zone and Record name the known cause within 45 seconds, with the role that ends it. They are Stalled
 // after two minutes, with a single Event. Before and after they name none.
-func TestCauses_S7_4(t *testing.T) {
+func TestCauses_S7_12(t *testing.T) {
 	for _, test := range []struct {
 		reason, role string
 		begin, end   func(*outage)
