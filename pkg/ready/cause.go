@@ -43,6 +43,20 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	return Judgement{}
 }
 
+// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
+const AwaitAfter = 40 * time.Second
+
+// awaitClass returns AwaitsClass if a Ready is Unknown, and no class has confirmed anything, for AwaitAfter; else zero.
+// since is the last change of the classes, zero if not known.
+func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
+	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
+		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
+		return Judgement{}
+	}
+	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and no fault of it is known", rolePlatform,
+		"finds more in the Delivery of the class")
+}
+
 func (f *Facts) findDeadController() Judgement {
 	ended := f.Processes.Controller.Ended
 	if ended.IsZero() {

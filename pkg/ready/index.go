@@ -69,7 +69,7 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 // Index finds the objects that decide Ready. Do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes returns which processes work; nil where that is not known.
+	// Processes returns the lives of the processes; nil if unknown.
 	Processes func() Processes
 	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +28,10 @@ type Facts struct {
 	Classes []ClassFacts
 	// Remains are begun deliveries, of classes in force or not.
 	Remains []ClassFacts
-	// Processes are zero where it is not known which processes work.
+	// Processes are zero if unknown.
 	Processes Processes
+	// Since is when a class last changed anything of the zone, as in Progress; zero if not known.
+	Since time.Time
 }
 
 // ClassFacts are the facts of a zone at one class.
@@ -141,7 +144,7 @@ func JudgeZone(f *Facts) Judgement {
 		}
 		return noClass
 	}
-	waits := Judgement{}
+	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range f.Classes {
 		state := &of.State
 		switch {
@@ -154,6 +157,7 @@ func JudgeZone(f *Facts) Judgement {
 			if waits.Status == "" || waits == pending {
 				waits = cmp.Or(f.findCause(&of), pending)
 			}
+			awaits = cmp.Or(awaits, awaitClass(of.Class, ReadyOf(zone.Status.Conditions), f.Since))
 			if !of.Known || state.Error == nil {
 				if fault := of.findFault(); fault.Status != "" {
 					return fault
@@ -164,6 +168,8 @@ func JudgeZone(f *Facts) Judgement {
 	switch {
 	case held.Status != "":
 		return held
+	case waits == pending:
+		return f.unlessStays(cmp.Or(awaits, pending))
 	case waits.Status != "":
 		return f.unlessStays(waits)
 	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:

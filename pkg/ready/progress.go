@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,6 +37,8 @@ type Progress struct {
 	settled serial.Serial
 	// processes are those of the Facts.
 	processes Processes
+	// since is when this process first saw a Progress like this, zero before Follow.
+	since time.Time
 }
 
 type classProgress struct {
@@ -89,6 +92,15 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 		}
 	}
 	return names
+}
+
+// Follow sets and returns the time of the last change of a zone's Progress: that of before if both are the same, else
+// now. before may be nil.
+func (s *Progress) Follow(before *Progress) time.Time {
+	if s.since = time.Now(); before != nil && s.Same(before) {
+		s.since = before.since
+	}
+	return s.since
 }
 
 // Same reports whether s and other judge each Record alike.
@@ -181,9 +193,11 @@ func progressWithoutClass(f *Facts) *Progress {
 	return s
 }
 
-// IsPausedByOwner reports whether the zone's own annotation is the cause of every Pending.
-func (s *Progress) IsPausedByOwner() bool {
-	return len(s.classes) > 0 && s.classes[0].cause.Reason == v1alpha1.ReasonPaused
+// IsHeldByPlatform reports whether the platform ends a known cause at a class of the zone. No tenant begins such a cause.
+func (s *Progress) IsHeldByPlatform() bool {
+	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
+		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused
+	})
 }
 
 // Knows reports whether the serial of a Record is not ahead of the zone's. Else a later content write has set Ready,
@@ -201,7 +215,8 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	if s.fault.Status != "" {
 		return s.fault, "", true
 	}
-	waits := Judgement{}
+	before := ReadyOf(record.Status.Conditions)
+	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range s.classes {
 		has, known := of.has(taken)
 		switch {
@@ -211,15 +226,17 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 		case of.fault.Status != "":
 			return of.fault, "", true
 		case waits.Status == "", waits == pending:
-			waits = cmp.Or(of.cause, pending)
+			waits, awaits = cmp.Or(of.cause, pending), cmp.Or(awaits, awaitClass(of.class, before, s.since))
 		}
 	}
 	switch {
 	case waits.Status == "":
 	case s.held.Status != "" && taken.Ahead(s.settled):
 		return s.held, "", true
-	case s.processes.stays(ReadyOf(record.Status.Conditions)):
+	case s.processes.stays(before):
 		return Judgement{}, "", false
+	case waits == pending:
+		return cmp.Or(awaits, pending), "", true
 	default:
 		return waits, "", true
 	}

@@ -135,11 +135,12 @@ const (
 	ReasonPending = "Pending"
 	// ReasonPaused, instead of Pending: the annotation kubi.zone/paused of the Zone stops delivery. ReasonClassPaused:
 	// spec.paused of a class does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class
-	// transfer from primaries, and none works.
+	// transfer from primaries, and none works. ReasonAwaitsClass: a class does not confirm, without a known fault.
 	ReasonPaused       = "Paused"
 	ReasonClassPaused  = "ClassPaused"
 	ReasonNoController = "NoController"
 	ReasonNoPrimary    = "NoPrimary"
+	ReasonAwaitsClass  = "AwaitsClass"
 	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and is withdrawn from former classes
 	// (S6.13).
 	ReasonNoClass   = "NoClass"

@@ -77,7 +77,7 @@ func (l *leader) chooseUnnamed(z *zone) (page []law.Ref, wait time.Duration) {
 		return nil, time.Second
 	}
 	limit := l.causes
-	if z.progress != nil && z.progress.IsPausedByOwner() {
+	if z.progress != nil && !z.progress.IsHeldByPlatform() {
 		limit = z.causes
 	}
 	page = z.choosePages(&z.unnamed, 1)[0]

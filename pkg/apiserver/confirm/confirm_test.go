@@ -326,7 +326,7 @@ func TestTurn_namesACauseInFewTransactions_S7_12(t *testing.T) {
 			s.addRecord(l, "bulk", fmt.Sprint("r", i), int64(51+i%40), metav1.ConditionUnknown, v1alpha1.ReasonPending)
 		}
 		s.addRecord(l, "small", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
-		passTime(time.Minute)
+		passTime(20 * time.Second)
 		if len(s.written) != 0 {
 			t.Fatalf("%d Records are written while a controller works", len(s.written))
 		}
@@ -364,7 +364,7 @@ func TestTurn_namesACauseInFewTransactions_S7_12(t *testing.T) {
 			t.Error("the Zone is not Stalled")
 		}
 		life, s.transactions = heartbeat.Life{}, 0
-		for range 60 {
+		for range 30 {
 			sync(time.Second)
 		}
 		counts = s.countReasons()

@@ -72,6 +72,7 @@ func (l *leader) resetTracker() {
 	l.open.Set(0)
 	for _, one := range l.index.AllZones() {
 		if s := l.judgeZone(string(one.UID)); s != nil {
+			s.Follow(nil)
 			l.zoneOf(string(one.UID)).progress = s
 		}
 	}
@@ -236,6 +237,9 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		return v, false
 	}
 	v.adopted = true
+	if v.ready.Reason == v1alpha1.ReasonPending && v.ready.Status == metav1.ConditionUnknown {
+		again(ready.AwaitAfter)
+	}
 	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
 	before := ready.ReadyOf(conditions)
 	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||

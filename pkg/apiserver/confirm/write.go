@@ -154,7 +154,9 @@ func (l *leader) dropZone(uid string) {
 // setProgress stores the Progress now, and marks Records as due if their status changes. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
-	z.progress = now
+	if z.progress = now; now != nil {
+		now.Follow(before)
+	}
 	if uid != "" && (before == nil || now.RevokesReady(before)) {
 		z.scans, z.cursor = true, ""
 	}

@@ -215,6 +215,35 @@ func (o *outage) expectCause(reason, role string) {
 	}
 }
 
+// S7.12: a class without a known fault is named when it has confirmed nothing for 40 seconds. It is not Stalled. A
+// class that goes on confirming is not named.
+func TestCauses_awaitsAClass_S7_12(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutage(t)
+		o.startProcess(heartbeat.Primary)
+		o.startController()
+		o.passTime(time.Minute)
+		o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Webhook, of.Spec.Transfer = nil, &v1alpha1.TransferProvider{} })
+		o.passTime(time.Second)
+		o.changeContent()
+		o.passTime(30 * time.Second)
+		o.expectReady("Unknown Pending")
+		o.passTime(15 * time.Second)
+		o.expectCause(v1alpha1.ReasonAwaitsClass, "the platform finds more in the Delivery of the class")
+		o.passTime(10 * time.Minute)
+		if zone, record := o.readStalled("r0"); zone != "" || record != "" || len(o.events.listNotes(v1alpha1.ReasonAwaitsClass)) != 0 {
+			t.Errorf("Stalled: %q, %q", zone, record)
+		}
+		o.changeClass(func(of *v1alpha1.DNSClass) {
+			of.Spec.Transfer, of.Spec.Webhook = nil, &v1alpha1.WebhookProvider{Server: "here"}
+		})
+		o.passTime(10 * time.Second)
+		o.expectReady("True Delivered")
+		o.ends[heartbeat.Primary]()
+		o.stop()
+	})
+}
+
 // A process that no Lease tells of, and one whose Leases cannot be listed, are no cause.
 func TestCauses_namesNoUnknownProcess(t *testing.T) {
 	for _, beats := range []bool{false, true} {
@@ -232,8 +261,12 @@ func TestCauses_namesNoUnknownProcess(t *testing.T) {
 				})
 			}
 			o.changeContent()
-			o.passTime(5 * time.Minute)
+			o.passTime(35 * time.Second)
 			o.expectReady("Unknown Pending")
+			o.passTime(5 * time.Minute)
+			if zone, record := o.readConditions(); zone.Reason != v1alpha1.ReasonPending || record.Reason != v1alpha1.ReasonAwaitsClass {
+				t.Errorf("the Zone says %s, the Record %s", describeCondition(zone), describeCondition(record))
+			}
 			for _, end := range o.ends {
 				end()
 			}

@@ -36,8 +36,9 @@ type zoneSync struct {
 
 // zoneMemory has the last writes. It needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
-	desired delivery.Zone
-	written written
+	desired  delivery.Zone
+	progress *ready.Progress
+	written  written
 	// asked is the last sighting that the API server was asked to pass.
 	asked sighting
 }
@@ -171,11 +172,16 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	var ahead sighting
 	zone := f.Zone
 	if zone.Status.Serial != 0 { // else the API server's conditions have the reason
+		progress := ready.ProgressOf(f)
+		f.Since, m.progress = progress.Follow(m.progress), progress
 		if j = ready.JudgeZone(f); j == (ready.Judgement{}) {
 			return nil
 		}
 		ahead = passSecondary(f, &j, m.asked)
 		j.Message = ready.Shorten(j.Message, ready.MaxZoneMessage)
+	}
+	if j.Reason == v1alpha1.ReasonPending {
+		z.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, ready.AwaitAfter)
 	}
 	waits := j.AsCondition()
 	if j.Status == "" || j.Reason == v1alpha1.ReasonNotDelegatedOrServable {
