@@ -193,7 +193,7 @@ func progressWithoutClass(f *Facts) *Progress {
 	return s
 }
 
-// IsHeldByPlatform reports whether the platform ends a known cause at a class of the zone. No tenant begins such a cause.
+// IsHeldByPlatform reports whether the platform ends a known cause at a class of the zone. No tenant begins such a one.
 func (s *Progress) IsHeldByPlatform() bool {
 	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
 		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused
