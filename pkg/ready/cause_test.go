@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// S7.12: Zone and Record name the same cause, the first of several: a fault of a class, a mass deletion, the pause of the
-// zone, that of a class, no controller, no primary, a class without a fault. S6.17: no cause has words of a provider.
+// S7.12: Zone and Record name the same cause, the first of several: a fault of a class, a mass deletion, the pause of
+// the zone, that of a class, no controller, no primary, a class without a fault.
 func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 	ended := heartbeat.Life{Ended: time.Date(2026, 11, 27, 2, 41, 7, 0, time.UTC)}
 	long := time.Now().Add(-time.Hour)

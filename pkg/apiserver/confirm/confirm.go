@@ -41,7 +41,11 @@ const (
 
 // New returns a Confirmer, and registers metrics in config.Registry.
 func New(config Config) *Confirmer {
-	return &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
+	c := &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
+	if config.Leases != nil {
+		c.lags = NewLagMetrics(config.Registry)
+	}
+	return c
 }
 
 // NewMetrics registers and returns metrics.
@@ -101,6 +105,8 @@ func (l *leader) run(ctx context.Context) error {
 			return ready.Processes{Controller: leases.LifeOf(heartbeat.Controller), Primary: leases.LifeOf(heartbeat.Primary)}
 		}
 		running.Go(func() { leases.Run(ctx) })
+		l.lags.index.Store(l.index)
+		defer l.lags.index.Store(nil)
 	}
 	synced, err := l.index.WatchZones(func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
 	deliveries, failed := ready.Watch(l.index.Deliveries, func(before, after *v1alpha1.Delivery) {

@@ -81,6 +81,7 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 type Confirmer struct {
 	config Config
 	*Metrics
+	lags *LagMetrics // nil if this server cannot know which processes work
 }
 
 // Metrics are of a Confirmer.
