@@ -55,7 +55,8 @@ func TestIndex_findsLags(t *testing.T) {
 	row := func(name string, state v1alpha1.ServerState, serial int64) v1alpha1.DeliveryServer {
 		return v1alpha1.DeliveryServer{Name: name, State: state, Serial: serial}
 	}
-	put("late", time.Minute, 7, map[string]int64{"main": 6, "quick": 7}, row("a", v1alpha1.ServerCurrent, 7), row("b", v1alpha1.ServerFailed, 0))
+	put("late", time.Minute, 7, map[string]int64{"main": 6, "quick": 7}, row("a", v1alpha1.ServerCurrent, 7),
+		row("b", v1alpha1.ServerFailed, 0))
 	put("later", time.Hour, 7, map[string]int64{"main": 6}, row("a", v1alpha1.ServerCurrent, 6), row("b", v1alpha1.ServerBehind, 5))
 	put("well", 0, 7, map[string]int64{"main": 7, "idle": 7}, row("c", v1alpha1.ServerCurrent, 7))
 	put("unsettled", 2*time.Hour, 0, map[string]int64{"main": 0})

@@ -409,7 +409,7 @@ func TestLagMetrics_countForADeadController(t *testing.T) {
 		Reason: v1alpha1.ReasonPending, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))})
 	var life heartbeat.Life
 	l.index.Processes = func() ready.Processes { return ready.Processes{Controller: life} }
-	gather := func() map[string]float64 {
+	readValues := func() map[string]float64 {
 		t.Helper()
 		values := map[string]float64{}
 		for _, family := range must.Get(registry.Gather())(t) {
@@ -419,15 +419,15 @@ func TestLagMetrics_countForADeadController(t *testing.T) {
 		}
 		return values
 	}
-	if got := gather(); len(got) != 0 {
+	if got := readValues(); len(got) != 0 {
 		t.Errorf("a server that is not elected counts %v", got)
 	}
 	m.index.Store(l.index)
-	if got := gather(); len(got) != 0 {
+	if got := readValues(); len(got) != 0 {
 		t.Errorf("while a controller works: %v", got)
 	}
 	life.Ended = time.Now()
-	got := gather()
+	got := readValues()
 	if age := got["kubizone_delivery_oldest_change_seconds main"]; age < 3599 || age > 3700 || len(got) != 2 {
 		t.Errorf("while none works: %v", got)
 	}
