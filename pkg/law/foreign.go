@@ -11,22 +11,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Foreign is data of other namespaces in a zone (S8.1).
+// Foreign counts data of other namespaces in a zone (S8.1).
 type Foreign struct {
 	Count      int64
 	Namespaces []string
 	Names      []name.Name
-	// More: not all keys were read.
+	// More is true if not all keys were read.
 	More bool
 }
 
-// FirstKeys bounds the keys read for Foreign, FirstNames the names in it.
+// FirstKeys bounds the keys read for Foreign, FirstNames its names.
 const (
 	FirstKeys  = 1000
 	FirstNames = 5
 )
 
-// Add counts data of a namespace at a name, in a zone of own.
+// Add counts data at a name, unless the namespace is own, the zone's.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return
@@ -40,7 +40,7 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts a zone at a name if its parent is the zone of k, a key of ForeignZonesKey.
+// AddZone counts the zone of h, named at, if its parent is the zone of k, a key of ForeignZonesKey.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)

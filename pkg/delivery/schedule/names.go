@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to each name in a class. A provider has a single zone of a name for all
-// views: two deliveries would mix their records there (H7). A delivery has a right to the name in its state, and to the
-// claimed name. Guarded by Loop.mu.
+// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. A
+// provider has a single zone of a name for all views, so two deliveries would mix their records (H7). Guarded by
+// Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are sorted by precedence: the first may deliver. The others had the name before this process began.
+	// holders are in order of precedence: the first may deliver. The others had the name before this process began.
 	holders map[className][]*right
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
@@ -31,15 +31,14 @@ type className struct {
 }
 
 type right struct {
-	key  delivery.Key
-	rank precedence.Rank
-	has  []name.Name
-	// claimed is the name to deliver the zone under, stored or not.
+	key     delivery.Key
+	rank    precedence.Rank
+	has     []name.Name
 	claimed name.Name
 	// confirmed and behind are of the stored state, for Status until the Loop has loaded it.
 	confirmed serial.Serial
 	behind    []string
-	// owned: the Loop works on this delivery, and knows more than a watch.
+	// owned: the Loop works on this delivery, and ignores Hold.
 	owned bool
 }
 
@@ -110,8 +109,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery to those in states and the claimed name, and returns as setNames. A leaving
-// delivery claims and awaits no name; if over is set, the delivery has none.
+// updateNames returns the same as setNames. A leaving delivery claims and awaits no name; if over is set, the delivery
+// has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

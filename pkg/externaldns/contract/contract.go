@@ -30,7 +30,7 @@ const (
 // Types are the types that external-dns knows.
 var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
-// Endpoint is an RRset in external-dns, which returns a provider's additions unchanged.
+// Endpoint is an RRset in external-dns. A provider's additions come back unchanged.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`
@@ -61,7 +61,7 @@ type Key struct {
 	Type rdata.Type
 }
 
-// Key returns the RRset of the endpoint. If only the type is invalid, the key has the name.
+// Key returns the RRset of the endpoint. With an invalid type, the key still has the name.
 func (e *Endpoint) Key() (key Key, err error) {
 	if key.Name, err = ParseName(e.DNSName); err != nil {
 		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)

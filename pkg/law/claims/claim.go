@@ -13,9 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A record claims its base name with all names below, because wildcards, CAA, policies, challenges, glue and cookies
-// act across names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared
-// rule (S4.7 to S4.15).
+// Wildcards, CAA, policies, challenges, glue and cookies act across names. So claims of two tenants nest only by a
+// literal or shared rule (S4.7 to S4.15).
 
 // Claimant is a tenant that asks for a name.
 type Claimant struct {
@@ -23,14 +22,13 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the rule's pattern is
-	// the name itself.
+	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the pattern is the name.
 	Admission rules.Admission
 	Rule      *rules.Rule
 	Literal   bool
 	// OwnerAt returns the owner at a name, without the requested record.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding are tenants whose claims do not count, since they give way (S2.13).
+	// Yielding are tenants whose claims do not count: they give way (S2.13).
 	Yielding []string
 }
 
@@ -38,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the Claimant may share a claim: of the same namespace, or by shared rules alone of a namespace
-// to which Rule gives the name (S4.13).
+// joins reports whether the claim x admits the Claimant: a claim of the same namespace, or by shared rules alone of a
+// namespace to which Rule gives the name, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -64,7 +62,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	return mine, others
 }
 
-// RefuseClaim decides whether the tenant may claim base by a record at owner (S4.8 to S4.13).
+// RefuseClaim returns nil if the tenant may claim base by a record at owner (S4.8 to S4.13).
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
@@ -108,13 +106,13 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether a shared claim at base may come from a literal pattern, and the request from another pattern,
-// which claims all below base, too.
+// Widens reports whether the request may extend a shared claim at base to all names below: that claim may come from a
+// literal pattern, the request does not.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
 
-// RefuseData refuses an owner at or below an underscore name with own data (S4.14).
+// RefuseData refuses an owner at or below an underscore name where the zone's own namespace has data (S4.14).
 func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -182,8 +180,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName reports whether a name without claim of the tenant is own for this kind of rule (S4.10, S4.12, S4.13,
-// S4.16).
+// isOwnName reports whether a name without claim of the tenant is own for the request (S4.10, S4.12, S4.13, S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -211,8 +208,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above that a tenant claims, and whether another tenant does. A name that no rule
-// names, with shared claims alone, passes claims by literal rules. Other claims above that name decide too.
+// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips a name with none
+// but claims that the Claimant shares, if no rule names it; above that, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -233,7 +230,6 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
-// isOthersByStar reports whether a claim at n is another tenant's, by a rule with "*".
 func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	if !c.isTenant(x) || c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false
@@ -241,8 +237,7 @@ func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
 }
 
-// othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do not
-// count (S4.12).
+// othersBelow describes names or zones of others strictly below n. Claims by literal rules do not count (S4.12).
 func (c *Claimant) othersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -277,7 +272,7 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether which selects a zone of another namespace at or below a name. Zones below other zones do
+// zonesBelow reports whether "which" selects another namespace's zone at or below a name. Zones below other zones do
 // not count.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
@@ -298,7 +293,7 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 
 // CutsOff reports whether a tenant's zone, DNAME or NS (not at the apex) at owner would cut off data of others (S4.15):
 // a record, except by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. A claim at
-// the base of an underscore name counts only if there is data at or below owner.
+// the base of an underscore name counts only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})

@@ -21,8 +21,7 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
-// packValues returns the wire lengths of the values. It refuses names too long in the zone, and rdata that some server
-// does not load (S5.11).
+// packValues refuses names too long in the zone, and rdata that some server does not load (S5.11).
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {
@@ -117,7 +116,6 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state after the change (S6.7).
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

@@ -9,8 +9,8 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed in its decision, and moments later in each view that proves it. Hashing an element, or decoding a
-// state, costs 7 µs and more, a cache entry a few hundred octets.
+// A change is hashed in its decision, and again in each view that proves it. Hashing an element, or decoding a state,
+// costs 7 µs and more.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}
@@ -19,11 +19,10 @@ var (
 // maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements bounds the elements cached of a call: the check of a whole zone would evict those of the next
-// changes.
+// maxCachedElements bounds the elements of a call that uses the cache: the check of a whole zone would evict those of
+// the next changes.
 const maxCachedElements = 512
 
-// cache has between size and twice size points.
 type cache[K comparable] struct {
 	size       int
 	mu         sync.Mutex

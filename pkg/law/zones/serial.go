@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs a zone at most a year of its
-	// serials.
+	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs at most a year of serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the minimum between two repairs of a zone (S6.11): a repeatedly lying secondary does not use up
-	// the serials.
+	// repairInterval is the least time between two repairs of a zone (S6.11): a repeatedly lying secondary does not use
+	// up the serials.
 	repairInterval = 24 * time.Hour
 )
 
-// Behind is a secondary ahead of a zone (S6.11): two signed answers of a listed secondary, reported by a controller
-// that may write zones' status.
+// Behind is a secondary ahead of a zone (S6.11), proven by two signed answers. Only a controller that may write zones'
+// status reports it.
 type Behind struct {
-	// Serial of the secondary.
 	Serial serial.Serial
-	// Accepted is the serial accepted by annotation at any distance; 0: none.
+	// Accepted is the serial accepted by annotation at any distance; 0 for none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last (S6.11). It returns false if the secondary or the
-// new serial is not ahead of last, the secondary is beyond maxRepairJump without the annotation, or the last repair
-// (repaired, unix seconds; 0: never) was less than repairInterval ago.
+// Repair returns the serial after that of a secondary ahead of last (S6.11), and false if
+//   - the secondary or the new serial is not ahead of last
+//   - the secondary is beyond maxRepairJump without annotation
+//   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {
@@ -54,8 +53,7 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns the memory of a zone's last serial (S6.10), which lasts for the SOA expire, at most
-// serial.KeptSeconds.
+// Remember returns a zone's last serial (S6.10), to be kept for the SOA expire, at most serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }

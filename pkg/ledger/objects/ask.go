@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error
-// is a law.Refusal if the new spec does not parse.
+// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error is
+// a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
 		if ask.Before, err = LawZone(before); err != nil {
@@ -42,8 +42,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns the serial of a secondary that is ahead, as reported by a status write (S6.11), or nil. The API
-// allows a change of status.serial for this purpose only.
+// behindOf returns the serial of a secondary that is ahead (S6.11), or nil. The API allows a change of status.serial
+// only to report such a serial.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -20,10 +20,9 @@ import (
 )
 
 const (
-	// failurePause is before the next pass.
 	failurePause = time.Second
-	// firstRetry is when frozen zones are read again, doubled up to longestRetry, so a repaired zone needs no restart,
-	// and a damaged store is not read all the time.
+	// firstRetry is the time until frozen zones are read again, doubled up to longestRetry: a repaired zone needs no
+	// restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
@@ -63,7 +62,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass ends at a misfit, or when frozen zones are read again.
+// runPass lists all zones and follows the journal, until a step does not fit or frozen zones are to be read again.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -139,8 +138,8 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets merges RRsets of an owner and type, such as records of the zone and a child's glue. sets are in
-// canonical order, and are overwritten.
+// mergeRRsets merges RRsets of the same owner and type, such as of Records and of a child's glue. It overwrites sets
+// (in canonical order).
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {
