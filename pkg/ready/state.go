@@ -38,13 +38,12 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	for _, digest := range state.Digests {
 		status.RefusedDigests = binary.BigEndian.AppendUint64(status.RefusedDigests, digest)
 	}
-	goal := state.Serial
 	if intent := state.Intent; intent != nil {
-		goal = intent.Serial
 		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder,
 			Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
+	behind := state.Behind()
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
 			Message: ShortenMessage(server.Note)}
@@ -53,10 +52,10 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 			row.State, row.Message = v1alpha1.ServerAhead, ShortenMessage(server.Err.Message)
 		case server.Err != nil:
 			row.State, row.Message = v1alpha1.ServerFailed, ShortenMessage(server.Err.Message)
-		case server.Serial == goal && goal != 0:
-			row.State = v1alpha1.ServerCurrent
-		default:
+		case slices.Contains(behind, server.Name):
 			row.State = v1alpha1.ServerBehind
+		default:
+			row.State = v1alpha1.ServerCurrent
 		}
 		status.Servers = append(status.Servers, row)
 	}

@@ -126,6 +126,14 @@ const (
 const (
 	// ReasonPending: not yet confirmed by every class in force (S6.13), or not yet judged by a controller (S7.11).
 	ReasonPending = "Pending"
+	// ReasonPaused, instead of Pending: the annotation kubi.zone/paused of the Zone stops delivery. ReasonClassPaused:
+	// spec.paused of a class does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class
+	// transfer from primaries, and none works. ReasonAwaitsClass: a class does not confirm, without a known fault.
+	ReasonPaused       = "Paused"
+	ReasonClassPaused  = "ClassPaused"
+	ReasonNoController = "NoController"
+	ReasonNoPrimary    = "NoPrimary"
+	ReasonAwaitsClass  = "AwaitsClass"
 	// ReasonNoClass: no class is in force, so the zone is withdrawn from former classes (S6.13).
 	ReasonNoClass   = "NoClass"
 	ReasonDelivered = "Delivered"

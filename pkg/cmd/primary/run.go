@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
@@ -57,6 +58,11 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
+	identity, err := process.NewIdentity()
+	if err != nil {
+		return err
+	}
+	p.RenewLease(heartbeat.Primary, heartbeat.PodNamespace(), identity, cluster.CoordinationV1())
 	for _, warning := range c.Warnings {
 		p.Printf("warning: %s", warning)
 	}

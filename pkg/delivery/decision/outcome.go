@@ -86,7 +86,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 		next.Refused, next.Digests = keepRefused(report.Failed)
 	}
 	if report.Servers != nil {
-		next.Servers = report.Servers
+		next.Servers, next.Asked = report.Servers, at
 	}
 	if f.compared {
 		next.Request = f.Zone.Request
@@ -119,7 +119,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	f.Worked = true
 	next := m.State
 	next.Zone, next.Target = plan.Zone, f.Class.Target
-	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
+	next.Servers, next.Asked = report.Servers, plan.Serial
+	next.Failed, next.Skipped = len(report.Failed), report.Skipped
 	next.FailedWhole = false
 	next.Refused, next.Digests = keepRefused(report.Failed)
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
@@ -293,7 +294,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	f.Worked = true
 	m.State.DriftCheckTime = f.Now
 	if drift.Servers != nil {
-		m.State.Servers = drift.Servers
+		m.State.Servers, m.State.Asked = drift.Servers, at
 	}
 	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
