@@ -61,12 +61,7 @@ const (
 )
 
 // ServerNames returns the names in Servers.
-func (s State) ServerNames() (names []string) {
-	for _, server := range s.Servers {
-		names = append(names, server.Name)
-	}
-	return names
-}
+func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
 // Intent announces writes. It is stored before a worker's first call that changes the provider, and read before each
 // further call.

@@ -114,6 +114,11 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 		answer.Answer = read(soa(s.serial))
 	case s.refuses:
 		answer.Rcode = mdns.RcodeRefused
+	case q != mdns.TypeIXFR && q != mdns.TypeAXFR:
+		of := strings.ToUpper(m.Question[0].Name) + " "
+		answer.Answer = read(slices.DeleteFunc(slices.Clone(s.lines), func(line string) bool {
+			return !strings.HasPrefix(line, of) || !strings.Contains(line, " IN "+mdns.TypeToString[q]+" ")
+		})...)
 	case q == mdns.TypeIXFR && s.noIXFR:
 		answer.Rcode = mdns.RcodeNotImplemented
 	case q == mdns.TypeIXFR && s.history[m.Ns[0].(*mdns.SOA).Serial] != nil:
@@ -135,7 +140,12 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 		answer.Answer = read(append(lines, soa(s.serial))...)
 	default:
 		s.whole++
-		answer.Answer = read(slices.Concat([]string{soa(s.serial)}, s.lines, []string{soa(s.serial)})...)
+		lines := slices.Concat([]string{soa(s.serial)}, s.lines, []string{soa(s.serial)})
+		for len(lines) > 500 {
+			answer.Answer, lines = read(lines[:500]...), lines[500:]
+			out.WriteMsg(answer)
+		}
+		answer.Answer = read(lines...)
 	}
 	out.WriteMsg(answer)
 }
