@@ -34,11 +34,8 @@ var errOtherSerial = errors.New("it has another serial now")
 
 // difference is what a server has at the zone's serial in place of its data, each list cut after maxFound.
 type difference struct {
-	// ours are RRsets of the zone, foreign those of the server alone.
+	// ours are RRsets of the zone, foreign those of the server alone; both may be unknown.
 	ours, foreign []delivery.RRsetKey
-	soa           bool
-	// more: the server sent more than the zone can have.
-	more bool
 }
 
 func (d *difference) String() string {
@@ -47,28 +44,54 @@ func (d *difference) String() string {
 		return fmt.Sprintf("%s and %d more RRsets", d.ours[0], len(d.ours)-1)
 	case len(d.ours) == 1:
 		return d.ours[0].String()
-	case d.soa:
-		return "its SOA"
-	case d.more:
-		return "it has far more than the zone"
+	case len(d.foreign) > 0:
+		return fmt.Sprintf("%d RRsets that the zone does not have", len(d.foreign))
 	}
-	return fmt.Sprintf("%d RRsets that the zone does not have", len(d.foreign))
+	return "kubizone verify names them"
 }
 
-// comparison has the digest of each RRset in which server and zone differ so far. Records made by signers do not count.
+// measured is the content of a zone, read once for all its servers.
+type measured struct {
+	entries, octets int
+	digest          digest
+	// some are random RRsets.
+	some []delivery.RRset
+}
+
+func measure(plan delivery.Plan) (m measured) {
+	sets := 0
+	for set := range plan.All {
+		if sets++; len(m.some) < askedRRsets {
+			m.some = append(m.some, set)
+		} else if at := rand.IntN(sets); at < askedRRsets {
+			m.some[at] = set
+		}
+		m.digest.add(hashSet(set))
+		m.entries += len(set.Data)
+		for _, data := range set.Data {
+			m.octets += len(set.Name.String()) + len(data)
+		}
+	}
+	return m
+}
+
+// naming has a place for each comparison that may name RRsets, which needs memory for each of them. Other comparisons
+// find the same differences without names.
+var naming = make(chan struct{}, 4)
+
+// comparison has the digest of the zone, less those of the server's records. Records made by signers do not count.
 type comparison struct {
-	plan  delivery.Plan
-	sets  map[delivery.RRsetKey]digest
-	found difference
+	plan   delivery.Plan
+	digest digest
+	soa    bool // another
+	// sets has the RRsets that differ so far, most of them at once; nil without names.
+	sets map[delivery.RRsetKey]digest
+	most int
 }
 
 func (c *comparison) addSet(set delivery.RRset) {
-	var sum digest
-	owner := set.Name.String()
-	for _, data := range set.Data {
-		sum.add(hashRecord(owner, set.Type, set.TTL, data))
-	}
-	if sum != (digest{}) {
+	sum := hashSet(set)
+	if c.digest.add(sum); sum != (digest{}) {
 		c.sets[set.Key()] = sum
 	}
 }
@@ -78,71 +101,73 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	if header.Rrtype == mdns.TypeSOA {
 		data, _ := readData(rr)
 		soa := c.plan.SOA
-		c.found.soa = len(soa.Data) > 0 && formatSOA(header.Ttl, data) != formatSOA(soa.TTL, soa.Data[0])
+		c.soa = len(soa.Data) > 0 && formatSOA(header.Ttl, data) != formatSOA(soa.TTL, soa.Data[0])
+		return
+	}
+	sum := hashTransferred(rr)
+	if c.digest.subtract(sum); c.sets == nil {
 		return
 	}
 	owner, _ := name.Parse(header.Name) // zero: no name of the zone
 	key := delivery.RRsetKey{Name: owner, Type: rdata.Type(header.Rrtype)}
-	sum := c.sets[key]
-	if sum.subtract(hashTransferred(rr)); sum == (digest{}) {
+	left := c.sets[key]
+	switch left.subtract(sum); {
+	case left == digest{}:
 		delete(c.sets, key)
-	} else {
-		c.sets[key] = sum
+	case len(c.sets) < c.most:
+		c.sets[key] = left
 	}
 }
 
 // end returns nil if the data are equal.
 func (c *comparison) end() *difference {
-	for set := range c.plan.All {
-		if _, differs := c.sets[set.Key()]; differs {
-			delete(c.sets, set.Key())
-			if len(c.found.ours) < maxFound {
-				c.found.ours = append(c.found.ours, set.Key())
+	if c.digest == (digest{}) && !c.soa {
+		return nil
+	}
+	found := &difference{}
+	if len(c.sets) > 0 {
+		for set := range c.plan.All {
+			if _, differs := c.sets[set.Key()]; differs && len(found.ours) < maxFound {
+				found.ours = append(found.ours, set.Key())
 			}
+			delete(c.sets, set.Key())
 		}
 	}
 	for key := range c.sets {
-		if len(c.found.foreign) < maxFound {
-			c.found.foreign = append(c.found.foreign, key)
+		if len(found.foreign) < maxFound {
+			found.foreign = append(found.foreign, key)
 		}
 	}
-	if found := &c.found; len(found.ours)+len(found.foreign) > 0 || found.soa || found.more {
-		return found
-	}
-	return nil
+	return found
 }
 
 // readContent compares the data of a server at the plan's serial, as kubizone verify does (pkg/verify), but in a stream.
 // It returns the octets received with an error, too.
-func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan) (*difference, int, error) {
-	entries, most := 0, spareOctets
-	var some []delivery.RRset
-	sets := 0
-	for set := range plan.All {
-		if sets++; len(some) < askedRRsets {
-			some = append(some, set)
-		} else if at := rand.IntN(sets); at < askedRRsets {
-			some[at] = set
+func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
+	c := &comparison{plan: plan}
+	if of.entries > maxTransferred {
+		c.sets, c.most = map[delivery.RRsetKey]digest{}, 2*askedRRsets
+		return p.askContent(ctx, s, c, of.some)
+	}
+	select {
+	case naming <- struct{}{}:
+		defer func() { <-naming }()
+		c.sets = map[delivery.RRsetKey]digest{}
+		for set := range plan.All {
+			c.addSet(set)
 		}
-		for _, data := range set.Data {
-			entries++
-			most += len(set.Name.String()) + len(data) + recordOctets
-		}
+		c.most = len(c.sets) + maxFound
+	default:
+		c.digest = of.digest
 	}
-	c := &comparison{plan: plan, sets: make(map[delivery.RRsetKey]digest)}
-	if entries > maxTransferred {
-		return p.askContent(ctx, s, c, some)
-	}
-	for set := range plan.All {
-		c.addSet(set)
-	}
+	most := of.octets + of.entries*recordOctets + spareOctets
 	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Most: most}
 	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })
 	switch {
 	case got.Serial != 0 && got.Serial != plan.Serial:
 		return nil, got.Octets, errOtherSerial
-	case got.Octets > most:
-		return &difference{more: true}, got.Octets, nil
+	case got.Octets > most: // more than the zone can have
+		return &difference{}, got.Octets, nil
 	case err != nil:
 		return nil, got.Octets, err
 	}

@@ -113,15 +113,17 @@ func (a *samples) forgetZone(uid string) {
 // only servers that had other data are compared. A zone signed there is compared as of S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
+	of := sync.OnceValue(func() measured { return measure(plan) })
 	p.eachSecondary(func(i int, s Secondary) {
 		if !s.ownSerials() {
-			found[i] = p.compareSecondary(ctx, s, plan, &rows[i], routine)
+			found[i] = p.compareSecondary(ctx, s, plan, of, &rows[i], routine)
 		}
 	})
 	return found
 }
 
-func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, row *delivery.Server, routine bool) *difference {
+func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() measured, row *delivery.Server,
+	routine bool) *difference {
 	for _, former := range plan.Servers {
 		if former.Name == s.Name {
 			if row.Content, row.Since = former.Content, former.Since; row.Content == delivery.ContentNotCompared {
@@ -134,7 +136,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	}
 	last, due := p.samples.begin(s.Name, plan, row.Content == delivery.ContentDiffers, routine, p.config.SampleInterval)
 	if due {
-		last = p.takeSample(ctx, s, plan, row)
+		last = p.takeSample(ctx, s, plan, of(), row)
 	}
 	if last.at.IsZero() || last.serial != plan.Serial || last.failed {
 		if row.Content == delivery.ContentDiffers {
@@ -153,7 +155,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 
 // takeSample returns zero if the server got another serial meanwhile, or ctx ended. It writes into the row why the data
 // could not be compared: a server that refuses does not differ.
-func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, row *delivery.Server) sample {
+func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of measured, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {
 		limit = min(limit, plan.CallTimeout)
@@ -161,7 +163,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	found, octets, err := p.readContent(asking, s, plan)
+	found, octets, err := p.readContent(asking, s, plan, of)
 	taken := sample{at: began, serial: plan.Serial, found: found, failed: err != nil}
 	var refusal *transfer.Refusal
 	refused := errors.As(err, &refusal)

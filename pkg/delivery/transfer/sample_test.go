@@ -165,6 +165,32 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 	}
 }
 
+// Without a place for names, and at a signing secondary (S6.14), comparisons find the same, or nothing.
+func TestVerify_withoutNames(t *testing.T) {
+	for range cap(naming) {
+		naming <- struct{}{}
+		defer func() { <-naming }()
+	}
+	w := beginWorld(t)
+	w.openClass(t)
+	s := newSigningServer(t)
+	plan, lines := zoneAt(10, "first")
+	w.putZone(t, plan)
+	for _, other := range []bool{false, true} {
+		for _, signs := range []bool{false, true} {
+			if other {
+				lines = replaceIn(2, "first", "other")(lines)
+			}
+			s.signZone(10, lines...)
+			p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Signs: signs})
+			drift := must.Get(p.Verify(t.Context(), plan))(t)
+			if row := drift.Servers[0]; (row.Content == delivery.ContentDiffers) != (other && !signs) || !drift.Empty() || signs && row.Err != nil {
+				t.Errorf("other data %v, signs %v: %+v (%v), %+v", other, signs, row, row.Err, drift)
+			}
+		}
+	}
+}
+
 // A server is sampled once a second at most, and a zone once in the interval.
 func TestVerify_paceOfSamples(t *testing.T) {
 	w := beginWorld(t)
