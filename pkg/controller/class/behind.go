@@ -71,6 +71,9 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 // maxRepairJump bounds a repair without the annotation (S6.11).
 const maxRepairJump = 1 << 24
 
+// askAgain is the time after which a refused serial is asked for again: data are compared again each minute.
+const askAgain = 10 * time.Minute
+
 // outlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a person. The
 // API server decides.
 func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
@@ -107,7 +110,7 @@ func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sig
 		outlook = seen.outlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
 	}
 	j.Message = ready.Shorten(j.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
-	if asked == seen {
+	if asked == seen || seen.differs && asked.differs && asked.serial == seen.serial && seen.at.Sub(asked.at) < askAgain {
 		return sighting{}
 	}
 	return seen

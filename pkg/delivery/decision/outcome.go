@@ -503,12 +503,11 @@ func hasOtherData(s delivery.Server) bool {
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if differs {
-		where := "in RRsets that are not of the zone, or in its SOA"
+		where := ""
 		if len(keys) > 0 {
-			where = fmt.Sprintf("%s%s", keys[0], moreRRsets(len(keys)-1))
+			where = fmt.Sprintf(" at %s%s", keys[0], moreRRsets(len(keys)-1))
 		}
-		s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, "a server has the zone's serial with other data, "+where+
-			"; Ready says how it is repaired")
+		s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, "a server has the zone's serial, and other data"+where)
 		return
 	}
 	if len(keys) == 0 {

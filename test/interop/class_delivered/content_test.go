@@ -210,8 +210,7 @@ func TestAServerThatAltersTheZoneGetsOneSerial(t *testing.T) {
 	s.makeClass(t, "plain", v1alpha1.TransferProvider{Secondaries: listSecondaries(other.addr)})
 	s.makeZone(t, "org", "example.org.", "plain")
 	s.makeRecord(t, "www", "www.example.org.", "first")
-	var before seen
-	before = s.waitToSee(t, "asked for", func(now seen) bool {
+	before := s.waitToSee(t, "asked for", func(now seen) bool {
 		other.follow(now.zone.Status.Serial)
 		return now.delivery.Status.Serial == now.zone.Status.Serial
 	})
@@ -234,6 +233,11 @@ func TestAServerThatAltersTheZoneGetsOneSerial(t *testing.T) {
 			t.Errorf("tenants read %q", ready.Message)
 		}
 	}
+	waitUntil(t, func() (bool, string) {
+		record, err := s.KubizoneV1alpha1().Records("team").Get(t.Context(), "www", metav1.GetOptions{})
+		return err == nil && is(record.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonContentDiffers),
+			fmt.Sprintf("%v: %+v", err, record.Status.Conditions)
+	})
 	s.stop()
 	s.startUp(t)
 	again := s.waitToSee(t, "stuck after a restart", func(now seen) bool {
