@@ -71,7 +71,8 @@ func TestRepair_neverBackwards(t *testing.T) {
 		if rapid.Bool().Draw(t, "agrees") {
 			behind.Accepted = behind.Serial
 		}
-		if next, ok := zones.Repair(last, behind, 0, time.Now()); ok && (next == 0 || !next.Ahead(last) || !next.Ahead(behind.Serial) && !behind.Differs) {
+		next, ok := zones.Repair(last, behind, 0, time.Now())
+		if ok && (next == 0 || !next.Ahead(last) || !next.Ahead(behind.Serial) && !behind.Differs) {
 			t.Fatalf("from %d, with a secondary at %d, to %d", last, behind.Serial, next)
 		}
 	})

@@ -251,7 +251,8 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 		"two TTLs of 100 values, over UDP": {[]content.Step{ttl, ttl}, false, 0, 0},
 		"short, over TCP":                  {short, true, 0, 1}, "long, over TCP": {long, true, 0, 1},
 		// S6.11: the zone is sent whole.
-		"over a serial without change, over TCP": {append(short, content.Step{}), true, 0, 0}, "and over UDP": {append(short, content.Step{}), false, 0, 0},
+		"over a serial without change, over TCP": {append(short, content.Step{}), true, 0, 0},
+		"over a serial without change, over UDP": {append(short, content.Step{}), false, 0, 0},
 	} {
 		r := testResponder(t, serveZones(), Rules(local, nil))
 		zones := &steppedZones{Set: serveZones(makeSnapshot(t, "u", "", "example.org.", 100, values...)), steps: test.steps}

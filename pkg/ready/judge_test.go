@@ -284,7 +284,8 @@ func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
 	const message = "server: dial tcp 10.96.7.3:7100: connection refused"
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
-		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonContentDiffers, delivery.ReasonInternalError,
+		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
+		delivery.ReasonContentDiffers,
 	} {
 		failed := makeState(6, delivery.False, reason)
 		failed.Ready.Message = message

@@ -57,7 +57,8 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
 			e := server.Err
-			if !of.Observed || e == nil || e.Reason != delivery.ReasonContentDiffers || server.Serial != serial.Serial(f.Zone.Status.Serial) {
+			if !of.Observed || e == nil || e.Reason != delivery.ReasonContentDiffers ||
+				server.Serial != serial.Serial(f.Zone.Status.Serial) {
 				continue
 			}
 			if again = again || e.Code == delivery.CodeWhole; e.Code != delivery.CodeWhole {
@@ -74,9 +75,9 @@ const maxRepairJump = 1 << 24
 // askAgain is the time after which a refused serial is asked for again: data are compared again each minute.
 const askAgain = 10 * time.Minute
 
-// outlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a person. The
-// API server decides.
-func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
+// describeOutlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a
+// person. The API server decides.
+func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
 	case s.differs && refused:
@@ -107,7 +108,7 @@ func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sig
 		}
 	}
 	if seen.serial != 0 {
-		outlook = seen.outlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
+		outlook = seen.describeOutlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
 	}
 	j.Message = ready.Shorten(j.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
 	if asked == seen || seen.differs && asked.differs && asked.serial == seen.serial && seen.at.Sub(asked.at) < askAgain {

@@ -147,7 +147,7 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 	case "pending":
 		var report delivery.Report
 		if d.HasArg("differs") {
-			report.Servers = s.differing()
+			report.Servers = s.listDiffering()
 		}
 		return answer(s.Answer(report, nil))
 	case "failed":
@@ -179,7 +179,7 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 			err = delivery.ErrCannotList
 		}
 		if d.HasArg("differs") {
-			drift.Servers = s.differing()
+			drift.Servers = s.listDiffering()
 			if differs := arg("differs"); differs != "" {
 				for _, key := range parseKeys(differs) {
 					drift.Differing = append(drift.Differing, delivery.RRset{Name: key.Name, Type: key.Type})
@@ -205,10 +205,11 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-// differing has a silent server first.
-func (s *story) differing() []delivery.Server {
+// listDiffering has a silent server first.
+func (s *story) listDiffering() []delivery.Server {
 	return []delivery.Server{{Name: "ns1", Err: delivery.Errorf(delivery.ReasonServerUnreachable, "ns1: no answer")},
-		{Name: "ns2", Serial: s.Snapshot.Serial(), Content: delivery.ContentDiffers, Err: delivery.Errorf(delivery.ReasonContentDiffers, "ns2 has other data")}}
+		{Name: "ns2", Serial: s.Snapshot.Serial(), Content: delivery.ContentDiffers,
+			Err: delivery.Errorf(delivery.ReasonContentDiffers, "ns2 has other data")}}
 }
 
 func parseDuration(t *testing.T, d *datadriven.TestData, text string) time.Duration {

@@ -499,7 +499,7 @@ func hasOtherData(s delivery.Server) bool {
 	return s.Err != nil && s.Err.Reason == delivery.ReasonContentDiffers
 }
 
-// describeDrift is told whether a server differs, in these RRsets or others.
+// describeDrift is told whether a server has other data, in the RRsets of keys or elsewhere.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if differs {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"time"
 
 	mdns "github.com/miekg/dns"
 
@@ -22,9 +23,11 @@ import (
 const (
 	// A zone with more than maxTransferred entries is compared by its SOA and askedRRsets questions.
 	maxTransferred, askedRRsets = 100_000, 100
-	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may send
-	// and sign each record by itself.
+	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
+	// send and sign each record by itself.
 	recordOctets, spareOctets = 512, 64 << 10
+	// messageTimeout bounds the wait for each message.
+	messageTimeout = 5 * time.Second
 	// maxFound bounds each list of a difference.
 	maxFound = 1000
 )
@@ -58,7 +61,7 @@ type measured struct {
 	some []delivery.RRset
 }
 
-func measure(plan delivery.Plan) (m measured) {
+func measureZone(plan delivery.Plan) (m measured) {
 	sets := 0
 	for set := range plan.All {
 		if sets++; len(m.some) < askedRRsets {
@@ -119,8 +122,8 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	}
 }
 
-// end returns nil if the data are equal.
-func (c *comparison) end() *difference {
+// endComparison returns nil if the data are equal.
+func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soa {
 		return nil
 	}
@@ -141,7 +144,7 @@ func (c *comparison) end() *difference {
 	return found
 }
 
-// readContent compares the data of a server at the plan's serial, as kubizone verify does (pkg/verify), but in a stream.
+// readContent compares the data of a server at the plan's serial, as kubizone verify does (pkg/verify), in a stream.
 // It returns the octets received with an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
 	c := &comparison{plan: plan}
@@ -171,7 +174,7 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 	case err != nil:
 		return nil, got.Octets, err
 	}
-	return c.end(), got.Octets, nil
+	return c.endComparison(), got.Octets, nil
 }
 
 // askContent asks for the SOA and RRsets of the zone over one connection.
@@ -189,7 +192,7 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 			return nil, octets, err
 		}
 	}
-	return c.end(), octets, nil
+	return c.endComparison(), octets, nil
 }
 
 // askRRset leaves out an RRset below a zone cut: the server answers with a referral.
@@ -241,5 +244,6 @@ func joinDifferences(found []*difference) (differing, foreign []delivery.RRset) 
 		}
 		return sets
 	}
-	return join(func(d *difference) []delivery.RRsetKey { return d.ours }), join(func(d *difference) []delivery.RRsetKey { return d.foreign })
+	differing = join(func(d *difference) []delivery.RRsetKey { return d.ours })
+	return differing, join(func(d *difference) []delivery.RRsetKey { return d.foreign })
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/transfer"
 )
@@ -21,10 +22,10 @@ const (
 	// sampleInterval is the time between two comparisons of a zone with the data of a server, recheckInterval the least
 	// such time of a zone that differs or is asked for.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
-	// A server is sampled once in samplePause at most, and at most for a fifth of the time, with zonePace octets a second.
+	// A server is sampled once in samplePause at most, for a fifth of the time, with zonePace octets a second.
 	samplePause = time.Second
-	// sampleTimeout bounds a sample, messageTimeout the wait for each of its messages.
-	sampleTimeout, messageTimeout = 20 * time.Second, 5 * time.Second
+	// sampleTimeout bounds a sample.
+	sampleTimeout = 20 * time.Second
 )
 
 // samples has the comparisons of the process, by secondary. After a restart all are due, at the same pace.
@@ -63,8 +64,8 @@ func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, 
 	return routine && age >= interval
 }
 
-// begin returns the last sample, and whether to take the next one. Then the caller calls end.
-func (a *samples) begin(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
+// beginSample returns the last sample, and whether to take the next one. Then the caller calls endSample.
+func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of := a.servers[server]
@@ -81,8 +82,8 @@ func (a *samples) begin(server string, plan delivery.Plan, differs, routine bool
 	return last, true
 }
 
-// end keeps the sample unless zero.
-func (a *samples) end(server, uid string, began time.Time, octets int, taken sample, members Members) {
+// endSample keeps the sample unless zero. nameOf returns the name of a member.
+func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of, now := a.servers[server], time.Now()
@@ -95,7 +96,7 @@ func (a *samples) end(server, uid string, began time.Time, octets int, taken sam
 		return
 	}
 	if len(of.zones) >= of.sweepAt {
-		maps.DeleteFunc(of.zones, func(uid string, _ sample) bool { return members.Name(uid).IsZero() })
+		maps.DeleteFunc(of.zones, func(uid string, _ sample) bool { return nameOf(uid).IsZero() })
 		of.sweepAt = 2*len(of.zones) + 1024
 	}
 	of.zones[uid] = taken
@@ -113,7 +114,7 @@ func (a *samples) forgetZone(uid string) {
 // only servers that had other data are compared. A zone signed there is compared as of S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
-	of := sync.OnceValue(func() measured { return measure(plan) })
+	of := sync.OnceValue(func() measured { return measureZone(plan) })
 	p.eachSecondary(func(i int, s Secondary) {
 		if !s.ownSerials() {
 			found[i] = p.compareSecondary(ctx, s, plan, of, &rows[i], routine)
@@ -134,7 +135,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	if row.Err != nil || row.Serial != plan.Serial {
 		return nil
 	}
-	last, due := p.samples.begin(s.Name, plan, row.Content == delivery.ContentDiffers, routine, p.config.SampleInterval)
+	last, due := p.samples.beginSample(s.Name, plan, row.Content == delivery.ContentDiffers, routine, p.config.SampleInterval)
 	if due {
 		last = p.takeSample(ctx, s, plan, of(), row)
 	}
@@ -181,7 +182,7 @@ func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Pl
 				"and other data at the zone's serial are found"
 		}
 	}
-	p.samples.end(s.Name, plan.UID, began, octets, taken, p.config.Members)
+	p.samples.endSample(s.Name, plan.UID, began, octets, taken, p.config.Members.Name)
 	return taken
 }
 

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// S6.11: whatever a server answers in place of the zone's data at the zone's serial differs, but for signatures (S6.14).
-// A server that refuses transfers is not compared, and counts by its serial.
+// S6.11: whatever a server answers in place of the zone's data at the zone's serial differs, but for signatures
+// (S6.14). A server that refuses transfers is not compared, and counts by its serial.
 func TestVerify_comparesTheData_S6_11(t *testing.T) {
 	for what, test := range map[string]struct {
 		change          func(lines []string) []string
@@ -38,8 +38,9 @@ func TestVerify_comparesTheData_S6_11(t *testing.T) {
 			differs: "h1.example.org. TXT"},
 		"a foreign RRset": {change: func(lines []string) []string { return append(lines, "x.example.org. 60 IN A 192.0.2.1") },
 			content: delivery.ContentDiffers, others: "x.example.org. A"},
-		"another DS of a child's kind": {change: replaceIn(1, "1 13 2", "2 13 2"), content: delivery.ContentDiffers, differs: "example.org. DS"},
-		"another SOA":                  {soa: "1 2 3 4", content: delivery.ContentDiffers},
+		"another DS of a child's kind": {change: replaceIn(1, "1 13 2", "2 13 2"), content: delivery.ContentDiffers,
+			differs: "example.org. DS"},
+		"another SOA": {soa: "1 2 3 4", content: delivery.ContentDiffers},
 		"far more": {change: func(lines []string) []string {
 			for i := range 900 {
 				lines = append(lines, fmt.Sprintf("x%d.example.org. 60 IN TXT %q", i, strings.Repeat("x", 50)))
@@ -104,8 +105,8 @@ func namesOf(sets []delivery.RRset) string {
 	return strings.Join(names, ", ")
 }
 
-// S6.11: a server that differs counts again when its data are the zone's. If it differs although it transferred the zone
-// whole, no serial follows: also after a restart.
+// S6.11: a server that differs counts again when its data are the zone's. If it differs although it transferred the
+// zone whole, no serial follows: also after a restart.
 func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		for _, raised := range []bool{false, true} {
@@ -116,7 +117,8 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			w.putZone(t, first)
 			s.signZone(10, replaceIn(2, "first", "other")(slices.Clone(lines))...)
 			start := func() stored {
-				return w.configureProvider(t, Config{Secondaries: []Secondary{{Name: "one", Addr: s.addr}}, Dial: dial.New(true).DialContext,
+				secondaries := []Secondary{{Name: "one", Addr: s.addr}}
+				return w.configureProvider(t, Config{Secondaries: secondaries, Dial: dial.New(true).DialContext,
 					Raised: func(_ string, since, until serial.Serial) bool {
 						if since != 10 || until != 11 {
 							t.Errorf("asked for serials %d to %d", since, until)
@@ -152,8 +154,9 @@ func TestDeliver_countsAServerAgainByItsData_S6_11(t *testing.T) {
 			}
 			s.signZone(11, replaceIn(2, "first", "again")(slices.Clone(lines))...)
 			compare(func(report delivery.Report) bool {
-				e := report.Servers[0].Err
-				return e != nil && e.Reason == delivery.ReasonContentDiffers && report.Servers[0].Since == 10 && (e.Code == delivery.CodeWhole) == raised
+				row := report.Servers[0]
+				return row.Err != nil && row.Err.Reason == delivery.ReasonContentDiffers && row.Since == 10 &&
+					(row.Err.Code == delivery.CodeWhole) == raised
 			})
 			s.signZone(12, lines...)
 			second, _ = zoneAt(12, "first")
@@ -184,7 +187,9 @@ func TestVerify_withoutNames(t *testing.T) {
 			s.signZone(10, lines...)
 			p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr, Signs: signs})
 			drift := must.Get(p.Verify(t.Context(), plan))(t)
-			if row := drift.Servers[0]; (row.Content == delivery.ContentDiffers) != (other && !signs) || !drift.Empty() || signs && row.Err != nil {
+			row := drift.Servers[0]
+			differs := row.Content == delivery.ContentDiffers
+			if differs != (other && !signs) || !drift.Empty() || signs && row.Err != nil {
 				t.Errorf("other data %v, signs %v: %+v (%v), %+v", other, signs, row, row.Err, drift)
 			}
 		}
@@ -268,9 +273,10 @@ func TestVerify_asksALargeZone(t *testing.T) {
 		s.signZone(10, lines...)
 		p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr})
 		drift := must.Get(p.Verify(t.Context(), plan))(t)
-		if differs := drift.Servers[0].Content == delivery.ContentDiffers; differs != other || other && len(drift.Differing) < askedRRsets-2 ||
-			drift.Servers[0].Note != "" {
-			t.Errorf("other data %v: %+v (%v), %d RRsets", other, drift.Servers[0], drift.Servers[0].Err, len(drift.Differing))
+		row := drift.Servers[0]
+		if differs := row.Content == delivery.ContentDiffers; differs != other || row.Note != "" ||
+			other && len(drift.Differing) < askedRRsets-2 {
+			t.Errorf("other data %v: %+v (%v), %d RRsets", other, row, row.Err, len(drift.Differing))
 		}
 	}
 	if whole, _ := s.countTransfers(); whole > 0 {

@@ -24,17 +24,17 @@ const (
 // Behind is a listed secondary, reported by a controller that may write zones' status (S6.11): ahead of a zone by two
 // signed answers, or with other data at its serial.
 type Behind struct {
-	// Serial of the secondary; if Differs, the zone's next one.
+	// Serial of the secondary; if Differs, the next serial of the zone.
 	Serial  serial.Serial
 	Differs bool
 	// Accepted is the serial accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last, or after last for a secondary that differs (S6.11).
-// It returns false if the secondary or the new serial is not ahead of last, or not its next one, the secondary is beyond
-// maxRepairJump without the annotation, or the last repair (repaired, unix seconds; 0: never) was less than
-// repairInterval ago.
+// Repair returns the serial after that of a secondary ahead of last, or after last for a secondary that differs
+// (S6.11). It returns false if the secondary is not ahead of last, the new serial is not ahead or, for other data, not
+// the next serial, the secondary is beyond maxRepairJump without the annotation, or the last repair (repaired, unix
+// seconds; 0: never) was less than repairInterval ago.
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {

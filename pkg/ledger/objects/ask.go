@@ -44,8 +44,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary that is ahead or differs, as reported by a status write (S6.11), or nil. The API allows
-// a change of status.serial for this purpose only.
+// behindOf returns the secondary that is ahead or differs, as reported by a status write (S6.11), or nil. The API
+// allows a change of status.serial for this purpose only.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil

@@ -30,7 +30,8 @@ func TestReportsBehind_S6_11(t *testing.T) {
 		"another reason":                  {"ServerError", metav1.ConditionFalse, 100, 101, false},
 		"no serial":                       {v1alpha1.ReasonSerialBehind, metav1.ConditionFalse, 100, 1 << 33, false},
 	} {
-		written := &v1alpha1.ZoneStatus{Serial: test.serial, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: test.status, Reason: test.reason}}}
+		ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: test.status, Reason: test.reason}
+		written := &v1alpha1.ZoneStatus{Serial: test.serial, Conditions: []metav1.Condition{ready}}
 		if got := reportsBehind(written, &v1alpha1.ZoneStatus{Serial: test.before}); got != test.want {
 			t.Errorf("%s: %v", what, got)
 		}

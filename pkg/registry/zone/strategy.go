@@ -106,11 +106,12 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// reportsBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the zone,
-// or with reason ContentDiffers, at the zone's next serial (S6.11).
+// reportsBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the
+// zone, or with reason ContentDiffers, at the zone's next serial (S6.11).
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 || written.Serial > math.MaxUint32 {
+	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||
+		written.Serial > math.MaxUint32 {
 		return false
 	}
 	wanted, last := serial.Serial(written.Serial), serial.Serial(before.Serial)

@@ -30,7 +30,7 @@ type seen struct {
 	delivery *v1alpha1.Delivery
 }
 
-func (s *server) see(t *testing.T) (now seen, err error) {
+func (s *server) readSeen(t *testing.T) (now seen, err error) {
 	if now.zone, err = s.KubizoneV1alpha1().Zones("team").Get(t.Context(), "org", metav1.GetOptions{}); err != nil {
 		return now, err
 	}
@@ -44,8 +44,8 @@ func (s *server) see(t *testing.T) (now seen, err error) {
 	return now, err
 }
 
-// is reports whether a condition has this status and reason.
-func is(conditions []metav1.Condition, kind string, status metav1.ConditionStatus, reason string) bool {
+// hasCondition reports whether a condition has this status and reason.
+func hasCondition(conditions []metav1.Condition, kind string, status metav1.ConditionStatus, reason string) bool {
 	of := meta.FindStatusCondition(conditions, kind)
 	return of != nil && of.Status == status && of.Reason == reason
 }
@@ -55,7 +55,7 @@ func (s *server) waitToSee(t *testing.T, what string, want func(seen) bool) seen
 	var now seen
 	waitUntil(t, func() (bool, string) {
 		var err error
-		now, err = s.see(t)
+		now, err = s.readSeen(t)
 		return err == nil && want(now), fmt.Sprintf("%s: %v; %+v; %s", what, err, now.zone.Status.Conditions, s.describeDeliveries(t))
 	})
 	return now
@@ -63,11 +63,12 @@ func (s *server) waitToSee(t *testing.T, what string, want func(seen) bool) seen
 
 // S6.11: BIND comes back with other data at the zone's serial. The comparison finds them, one serial without change has
 // BIND transfer the zone whole, and the zone is Ready again. A BIND that refuses transfers is not compared.
-func TestOtherDataAtTheSameSerialIsMended(t *testing.T) {
+func TestOtherDataAtTheSameSerialIsRepaired(t *testing.T) {
 	ctx := subject.Within(t, 4*time.Minute)
 	s := startServer(t)
 	atBIND, atClosed := must.Get(rig.FreePort())(t), must.Get(rig.FreePort())(t)
-	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red), Secondaries: listSecondaries(atBIND, atClosed)})
+	s.makeClass(t, "red", v1alpha1.TransferProvider{TSIGSecretRef: s.keepKey(t, "red", red),
+		Secondaries: listSecondaries(atBIND, atClosed)})
 	s.makeZone(t, "org", "example.org.", "red")
 	s.makeRecord(t, "www", "www.example.org.", "first")
 	s.makeRecord(t, "mail", "mail.example.org.", "first")
@@ -77,14 +78,16 @@ func TestOtherDataAtTheSameSerialIsMended(t *testing.T) {
 	})
 	bind := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: atBIND, Keys: []rig.TSIGKey{red},
 		Secondaries: []rig.SecondaryZone{{Zone: "example.org.", Primary: s.dns, Key: red.Name}}}))(t)
-	closed := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: atClosed, Keys: []rig.TSIGKey{red}, Statements: fmt.Sprintf(
-		"zone \"example.org\" { type secondary; file \"closed.db\"; primaries { %s port %d key %q; }; min-retry-time 1; allow-transfer { none; }; };\n",
-		s.dns.Addr(), s.dns.Port(), red.Name)}))(t)
+	statement := fmt.Sprintf(`zone "example.org" {
+		type secondary; file "closed.db"; primaries { %s port %d key %q; };
+		min-retry-time 1; allow-transfer { none; };
+	};`, s.dns.Addr(), s.dns.Port(), red.Name)
+	closed := rig.NeedServer(rig.StartBIND(ctx, rig.BINDConfig{Addr: atClosed, Keys: []rig.TSIGKey{red}, Statements: statement}))(t)
 	s.waitForReady(t, "www")
 	s.waitForReady(t, "mail")
 
 	before := s.waitToSee(t, "Ready", func(now seen) bool {
-		return is(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+		return hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
 	})
 	bind.Stop()
 	file := bind.ZoneFile("example.org.")
@@ -92,7 +95,8 @@ func TestOtherDataAtTheSameSerialIsMended(t *testing.T) {
 	if strings.Count(text, `"first"`) != 2 {
 		t.Fatalf("%s", text)
 	}
-	must.Succeed(t, os.WriteFile(file, []byte(strings.Replace(text, `"first"`, `"other"`, 1)+"foreign.example.org. 60 IN A 192.0.2.66\n"), 0o600))
+	text = strings.Replace(text, `"first"`, `"other"`, 1) + "foreign.example.org. 60 IN A 192.0.2.66\n"
+	must.Succeed(t, os.WriteFile(file, []byte(text), 0o600))
 	journals := must.Get(filepath.Glob(filepath.Join(bind.Dir(), "*.jnl")))(t)
 	for _, journal := range journals {
 		must.Succeed(t, os.Remove(journal))
@@ -103,13 +107,13 @@ func TestOtherDataAtTheSameSerialIsMended(t *testing.T) {
 	defer events.Stop()
 	begun := time.Now()
 	s.requestComparison(t)
-	after := s.waitToSee(t, "mended", func(now seen) bool {
+	after := s.waitToSee(t, "repaired", func(now seen) bool {
 		return now.zone.Status.Serial != before.zone.Status.Serial && now.delivery.Status.Serial == now.zone.Status.Serial &&
-			is(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+			hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
 	})
-	t.Logf("found and mended in %s", time.Since(begun).Round(10*time.Millisecond))
-	if after.zone.Status.Serial != before.zone.Status.Serial+1 || after.zone.Status.Hash != before.zone.Status.Hash {
-		t.Errorf("serial %d, was %d; hash %s, was %s", after.zone.Status.Serial, before.zone.Status.Serial, after.zone.Status.Hash, before.zone.Status.Hash)
+	t.Logf("found and repaired in %s", time.Since(begun).Round(10*time.Millisecond))
+	if was, now := before.zone.Status, after.zone.Status; now.Serial != was.Serial+1 || now.Hash != was.Hash {
+		t.Errorf("serial %d, was %d; hash %s, was %s", now.Serial, was.Serial, now.Hash, was.Hash)
 	}
 	for _, host := range []string{"www", "mail"} {
 		if got, _, err := readTXT(bind.Addr, host+".example.org."); err != nil || got != "first" {
@@ -119,18 +123,19 @@ func TestOtherDataAtTheSameSerialIsMended(t *testing.T) {
 	if there, err := bind.Transfer(ctx, "example.org."); err != nil || strings.Contains(strings.Join(there, "\n"), "foreign") {
 		t.Errorf("%v: %v", there, err)
 	}
-	if !is(after.delivery.Status.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionFalse, "Compared") || len(after.delivery.Status.Drift) > 0 {
-		t.Errorf("%+v", after.delivery.Status)
+	now := after.delivery.Status
+	if !hasCondition(now.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionFalse, "Compared") || len(now.Drift) > 0 {
+		t.Errorf("%+v", now)
 	}
 	found := false
 	for deadline := time.After(waitTimeout); !found; {
 		select {
 		case event := <-events.ResultChan():
 			one, ok := event.Object.(*v1alpha1.Delivery)
-			if !ok || !is(one.Status.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionTrue, "DriftFound") {
+			if !ok || !hasCondition(one.Status.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionTrue, "DriftFound") {
 				continue
 			}
-			found = is(one.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonContentDiffers) &&
+			found = hasCondition(one.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonContentDiffers) &&
 				len(one.Status.Drift) == 1 && strings.HasSuffix(one.Status.Drift[0], ".example.org. TXT")
 			for _, row := range one.Status.Servers {
 				if (row.Content == v1alpha1.ContentDiffers) != (row.Name == atBIND.String()) {
@@ -175,7 +180,7 @@ func startAltering(t *testing.T) *altering {
 	return s
 }
 
-func (s *altering) follow(at int64) {
+func (s *altering) setSerial(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at = at
@@ -187,19 +192,20 @@ func (s *altering) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 	s.mu.Unlock()
 	answer := new(mdns.Msg).SetReply(m)
 	if answer.Authoritative = true; m.Opcode == mdns.OpcodeQuery {
-		soa := must1(mdns.NewRR(fmt.Sprintf("example.org. 360 IN SOA ns.example.org. hostmaster.example.org. %d 86400 7200 3600000 360", at)))
+		soa := readRR(fmt.Sprintf("example.org. 360 IN SOA ns.example.org. hostmaster.example.org. %d 86400 7200 3600000 360", at))
 		if answer.Answer = []mdns.RR{soa}; m.Question[0].Qtype == mdns.TypeAXFR {
-			answer.Answer = []mdns.RR{soa, must1(mdns.NewRR("www.example.org. 360 IN TXT mine")), soa}
+			answer.Answer = []mdns.RR{soa, readRR("www.example.org. 360 IN TXT mine"), soa}
 		}
 	}
 	out.WriteMsg(answer)
 }
 
-func must1[T any](value T, err error) T {
+func readRR(text string) mdns.RR {
+	rr, err := mdns.NewRR(text)
 	if err != nil {
 		panic(err)
 	}
-	return value
+	return rr
 }
 
 // S6.11: for a server that has other data again, though it transferred the zone whole, no serial follows, also after a
@@ -211,12 +217,12 @@ func TestAServerThatAltersTheZoneGetsOneSerial(t *testing.T) {
 	s.makeZone(t, "org", "example.org.", "plain")
 	s.makeRecord(t, "www", "www.example.org.", "first")
 	before := s.waitToSee(t, "asked for", func(now seen) bool {
-		other.follow(now.zone.Status.Serial)
+		other.setSerial(now.zone.Status.Serial)
 		return now.delivery.Status.Serial == now.zone.Status.Serial
 	})
 	s.requestComparison(t)
 	stuck := func(now seen) bool {
-		other.follow(now.zone.Status.Serial)
+		other.setSerial(now.zone.Status.Serial)
 		ready := meta.FindStatusCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady)
 		return ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers && strings.Contains(ready.Message, "no serial follows")
 	}
@@ -229,14 +235,16 @@ func TestAServerThatAltersTheZoneGetsOneSerial(t *testing.T) {
 		t.Errorf("%+v", after.delivery.Status)
 	}
 	for _, secret := range []string{other.addr.String(), "mine"} { // S6.17
-		if ready := meta.FindStatusCondition(after.zone.Status.Conditions, v1alpha1.ConditionReady); strings.Contains(ready.Message, secret) {
+		ready := meta.FindStatusCondition(after.zone.Status.Conditions, v1alpha1.ConditionReady)
+		if strings.Contains(ready.Message, secret) {
 			t.Errorf("tenants read %q", ready.Message)
 		}
 	}
 	waitUntil(t, func() (bool, string) {
 		record, err := s.KubizoneV1alpha1().Records("team").Get(t.Context(), "www", metav1.GetOptions{})
-		return err == nil && is(record.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonContentDiffers),
-			fmt.Sprintf("%v: %+v", err, record.Status.Conditions)
+		of := record.Status.Conditions
+		return err == nil && hasCondition(of, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonContentDiffers),
+			fmt.Sprintf("%v: %+v", err, of)
 	})
 	s.stop()
 	s.startUp(t)

@@ -81,7 +81,8 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 			s.Serial, s.Hash = maxSerial, strings.Repeat("0a", 32)
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: "pod-1", RRsets: []string{"www.example.org. A"}}
 			s.Holder = "pod-1"
-			s.Servers = []v1alpha1.DeliveryServer{{Name: "192.0.2.1:53", State: v1alpha1.ServerBehind}, {Name: "192.0.2.2:53", Content: v1alpha1.ContentDiffers, DiffersSince: 7}}
+			s.Servers = []v1alpha1.DeliveryServer{{Name: "192.0.2.1:53", State: v1alpha1.ServerBehind},
+				{Name: "192.0.2.2:53", Content: v1alpha1.ContentDiffers, DiffersSince: 7}}
 			s.Drift, s.LastVerifyRequest = []string{"www.example.org. A"}, "2026-01-02T03:04:05.6Z"
 			s.Error = &v1alpha1.DeliveryError{Code: "REFUSED", Message: "ask the administrator"}
 		}, ""},
