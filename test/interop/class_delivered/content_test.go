@@ -208,6 +208,28 @@ func readRR(text string) mdns.RR {
 	return rr
 }
 
+// A server that comes back with an earlier serial is noticed within seconds, long before the next comparison.
+func TestAServerFromAnOldDiskIsNoticed(t *testing.T) {
+	s := startServer(t)
+	other := startAltering(t)
+	s.makeClass(t, "plain", v1alpha1.TransferProvider{Secondaries: listSecondaries(other.addr)})
+	s.makeZone(t, "org", "example.org.", "plain")
+	before := s.waitToSee(t, "Ready", func(now seen) bool {
+		other.setSerial(now.zone.Status.Serial)
+		return hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	})
+	begun := time.Now()
+	other.setSerial(before.zone.Status.Serial - 1)
+	s.waitToSee(t, "not Ready", func(now seen) bool {
+		return hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+	})
+	elapsed := time.Since(begun)
+	t.Logf("noticed in %s", elapsed.Round(10*time.Millisecond))
+	if elapsed > 20*time.Second { // 5 s, and a loaded machine
+		t.Errorf("noticed after %s", elapsed)
+	}
+}
+
 // S6.11: for a server that has other data again, though it transferred the zone whole, no serial follows, also after a
 // restart.
 func TestAServerThatAltersTheZoneGetsOneSerial(t *testing.T) {
